@@ -1,0 +1,61 @@
+#include "ir/op.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace longshore {
+namespace {
+
+std::string_view plain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+/// Levenshtein distance, for suggestions.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); i++) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); j++) {
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+const OpDef* find_op(std::string_view domain, std::string_view name) {
+  static const auto table = [] {
+    std::map<std::pair<std::string_view, std::string_view>, const OpDef*> t;
+    for (const OpDef* op : ops::all()) t[{op->domain, op->name}] = op;
+    return t;
+  }();
+  const auto it = table.find({plain(domain), name});
+  return it == table.end() ? nullptr : it->second;
+}
+
+const OpDef& op_named(std::string_view qualified) {
+  const std::size_t dot = qualified.rfind('.');
+  const bool has_domain = dot != std::string_view::npos;
+  const OpDef* op = has_domain ? find_op(qualified.substr(0, dot), qualified.substr(dot + 1))
+                               : find_op("", qualified);
+  if (op) return *op;
+  const OpDef* nearest = nullptr;
+  std::size_t best = 4;
+  for (const OpDef* each : ops::all())
+    if (const std::size_t d = distance(qualified, qualified_name(*each)); d < best) {
+      best = d;
+      nearest = each;
+    }
+  fail(Code::unsupported, "there is no operator '", qualified, "'",
+       nearest ? str("; did you mean '", qualified_name(*nearest), "'?") : "");
+}
+
+std::string qualified_name(const OpDef& op) {
+  return op.domain.empty() ? std::string(op.name) : str(op.domain, ".", op.name);
+}
+
+}  // namespace longshore

@@ -1,0 +1,185 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <span>
+#include <string_view>
+
+#include "base/list.hpp"
+#include "base/status.hpp"
+#include "ir/graph.hpp"
+#include "tensor/eval_context.hpp"
+
+namespace longshore {
+
+enum class Presence : std::uint8_t { required, optional, variadic };
+
+/// An input or output of an operator. Values whose `variable` is equal have the same dtype.
+struct Parameter {
+  std::string_view name;
+  Types types = type_set::any;
+  std::string_view variable = {};
+  Presence presence = Presence::required;
+};
+
+struct AttributeSpec {
+  std::string_view name;
+  AttributeKind kind = AttributeKind::integer;
+  bool required = false;
+};
+
+struct Schema {
+  List<Parameter, 16> inputs, outputs;
+  List<AttributeSpec, 16> attributes;
+};
+
+/// What inference sees of one node, and where it puts the types of the outputs.
+class InferContext {
+ public:
+  virtual const Node& node() const = 0;
+  /// Type of input i as if it were not quantised (a quantised i8 shows as f32).
+  /// Absent: dtype undefined.
+  virtual TensorType input(std::size_t i) const = 0;
+  bool has(std::size_t i) const { return node().input(i) != no_value; }
+  std::size_t input_count() const { return node().inputs.size(); }
+  std::size_t output_count() const { return node().outputs.size(); }
+  /// The elements of input i where they are known (constants, shape arithmetic), else null.
+  virtual const Tensor* constant(std::size_t i) const = 0;
+  /// Sets output i; ignored for an absent output. Not setting it leaves it unknown.
+  virtual void output(std::size_t i, TensorType type) = 0;
+  /// The elements of output i are known too (Shape, Size); set the type first.
+  virtual void value(std::size_t i, Tensor elements) = 0;
+  /// Types of the subgraph's outputs for these types of its inputs (its captures are known).
+  virtual std::vector<TensorType> infer_subgraph(std::string_view name,
+                                                 std::span<const TensorType> inputs) = 0;
+  /// Throws; the message gets the node's name before it.
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const Attributes& attributes() const { return node().attributes; }
+  /// The constant of input i as int64 (i32 or i64 tensors), or nothing.
+  std::optional<Ints> integers(std::size_t i) const;
+
+ protected:
+  ~InferContext() = default;
+};
+
+/// What `normalise` may do around the node that is being imported.
+class Rewriter {
+ public:
+  virtual const Graph& graph() const = 0;
+  virtual ValueId constant(Tensor tensor) = 0;
+  /// A node before the imported one; returns its first output.
+  virtual ValueId before(std::string_view op, std::vector<ValueId> inputs, Attributes = {}) = 0;
+  /// Makes the imported node write a new value, and `op` compute its old output 0 from
+  /// {that value, extra inputs...}.
+  virtual void after(Node&, std::string_view op, std::vector<ValueId> extra_inputs, Attributes = {}) = 0;
+
+ protected:
+  ~Rewriter() = default;
+};
+
+/// Shapes that `scratch` may use.
+struct ScratchContext {
+  const Attributes& attributes;
+  std::span<const TensorView> inputs;  // data may be null even for present inputs: use dtype
+};
+
+/// Named integers of a node for target limits: kernel_h, stride_w, rank, channels, ...
+using Facts = std::map<std::string, std::int64_t, std::less<>>;
+
+/// What a node is like for facts and placement.
+struct NodeTypes {
+  const Node& node;
+  const Graph& graph;
+  const TensorType& input(std::size_t i) const { return graph[node.input(i)].type; }
+  const TensorType& output(std::size_t i = 0) const { return graph[node.output(i)].type; }
+};
+
+/// How src/lower handles the operator on an NPU. Operators know no instruction.
+enum class Form : std::uint8_t {
+  none,       // CPU only
+  view,       // same bytes, other dims
+  mac,        // convolution with groups == 1, matrix product with constant weights
+  depthwise,  // (chosen by place for a mac node whose groups equal its channels)
+  eltwise,    // two tensors, broadcast, two scales
+  table,      // int8 to int8 through 256 entries
+  pool,       // windows: maximum, average
+  reduce,     // whole axes
+  softmax,
+  norm,
+  resize,
+  move,  // transpose, concat, split, slice, pad
+  gather,
+  quantise,  // Quantize, Dequantize, Requantize
+};
+
+/// How `quantize` treats the operator.
+enum class Quant : std::uint8_t {
+  none,       // stays in float
+  same,       // output has the input's scale and zero point (moves, maximum, views)
+  rescale,    // inputs and output have scales of their own; dequantise, eval, quantise
+  integer,    // has eval_quantised: integer arithmetic with its own formula (docs/numbers.md)
+  table,      // element-wise unary: a 256-entry table made by dequantise, eval, quantise
+};
+
+/// One operator: everything that the toolchain knows about it. One file in src/ops defines one.
+struct OpDef {
+  std::string_view name;
+  std::string_view domain = {};  // "" is ai.onnx
+  std::string_view doc;
+  int since = 1;  // newest opset whose semantics this file implements
+  Schema schema;
+  /// Older opsets to these semantics, on import. May also turn the node into another operator.
+  void (*normalise)(Node&, int opset, Rewriter&) = nullptr;
+  void (*infer)(InferContext&) = nullptr;
+  /// Bytes of EvalContext::scratch; null: none.
+  std::size_t (*scratch)(const ScratchContext&) noexcept = nullptr;
+  /// The reference. Null only for operators that `normalise` always replaces.
+  Status (*eval)(EvalContext&) noexcept = nullptr;
+  /// On quantised inputs and outputs; null: dequantise, eval, quantise, in that order.
+  Status (*eval_quantised)(EvalContext&) noexcept = nullptr;
+  void (*facts)(const NodeTypes&, Facts&) = nullptr;
+  /// Multiply-accumulates of one run; null: none. Types are fully known.
+  std::int64_t (*macs)(const NodeTypes&) = nullptr;
+  Quant quant = Quant::none;
+  Form form = Form::none;
+  bool deterministic = true;  // false: random operators, never folded
+  /// |got - want| <= float_atol + float_rtol * |want| is how near a fast kernel must come.
+  float float_rtol = 1e-5f, float_atol = 1e-6f;
+  List<std::string_view> examples;  // graphs as text: documentation and tests in one
+};
+
+namespace ops {
+std::span<const OpDef* const> all();  // generated, src/ops/*.cpp
+}
+
+/// The operator, or null. "ai.onnx" and "" are the same domain.
+const OpDef* find_op(std::string_view domain, std::string_view name);
+/// Text spelling: "Conv", "com.microsoft.FusedConv"; throws, suggesting near names.
+const OpDef& op_named(std::string_view qualified);
+/// "Conv" or "com.microsoft.FusedConv".
+std::string qualified_name(const OpDef&);
+
+struct InferOptions {
+  std::map<std::string, std::int64_t, std::less<>> dims;      // symbol -> number
+  std::map<std::string, Tensor, std::less<>> input_values;    // input name -> constant
+  std::map<std::string, Shape, std::less<>> input_shapes;     // input name -> dims
+};
+
+/// Infers all types anew; `options` specialise the graph: named inputs become constants.
+/// Throws where types or dims contradict, naming the node. Subgraphs included.
+Graph infer(const Graph&, const InferOptions& options = {});
+
+struct EvaluateOptions {
+  /// Called with every value as it is computed (of the main graph; inputs and constants excluded).
+  std::function<void(ValueId, const TensorView&)> observe;
+};
+
+/// Runs the reference kernels: the one truth that everything else is compared with. `inputs` are
+/// in the order of graph.inputs. Throws on a wrong input, or when an operator reports an error.
+std::vector<Tensor> evaluate(const Graph&, std::span<const Tensor> inputs,
+                             const EvaluateOptions& options = {});
+
+/// Runs one node of the graph on these inputs, quantised or not, as `evaluate` would.
+std::vector<Tensor> evaluate_node(const Graph&, const Node&, std::span<const Tensor> inputs);
+
+}  // namespace longshore

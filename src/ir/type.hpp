@@ -1,0 +1,78 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.hpp"
+
+namespace longshore {
+
+/// A number (value >= 0), a named symbol, or unknown. There are no expressions: a graph is
+/// specialised by giving symbols numbers and inferring anew.
+struct Dim {
+  std::int64_t value = -1;
+  std::string symbol;
+
+  Dim() = default;
+  Dim(std::int64_t number) : value(number) {}  // NOLINT(google-explicit-constructor)
+  static Dim named(std::string symbol) {
+    Dim d;
+    d.symbol = std::move(symbol);
+    return d;
+  }
+  bool known() const { return value >= 0; }
+  /// Surely the same number at run time.
+  bool same(const Dim& other) const {
+    return known() ? value == other.value : !symbol.empty() && !other.known() && symbol == other.symbol;
+  }
+  bool operator==(const Dim&) const = default;
+};
+using Dims = std::vector<Dim>;
+
+/// x = scale * (q - zero_point): one entry for the whole tensor, or one for each index of `axis`.
+/// Empty: not quantised.
+struct Quantisation {
+  std::vector<float> scale;
+  std::vector<std::int32_t> zero_point;  // as many as scales
+  int axis = 0;                          // used when there are several
+
+  bool present() const { return !scale.empty(); }
+  QuantView view() const {
+    return {scale.data(), zero_point.data(), static_cast<std::int64_t>(scale.size()), axis};
+  }
+  bool operator==(const Quantisation&) const = default;
+};
+
+/// What is known of a value before the graph runs. dtype undefined: not known at all.
+struct TensorType {
+  DType dtype = DType::undefined;
+  bool ranked = true;  // false: even the rank is unknown (dims is empty)
+  Dims dims;
+  Quantisation quant;
+
+  TensorType() = default;
+  TensorType(DType d, Dims dimensions) : dtype(d), dims(std::move(dimensions)) {}
+  TensorType(DType d, const Shape& shape) : dtype(d), dims(shape.begin(), shape.end()) {}
+  static TensorType unranked(DType d) {
+    TensorType t;
+    t.dtype = d;
+    t.ranked = false;
+    return t;
+  }
+
+  int rank() const { return static_cast<int>(dims.size()); }
+  /// All dimensions, if all are known.
+  std::optional<Shape> shape() const {
+    if (!ranked || rank() > max_rank) return {};
+    Shape s;
+    for (const Dim& d : dims) {
+      if (!d.known()) return {};
+      s.push(d.value);
+    }
+    return s;
+  }
+  bool quantised() const { return quant.present(); }
+  bool operator==(const TensorType&) const = default;
+};
+
+}  // namespace longshore

@@ -1,0 +1,67 @@
+#include <cstring>
+#include <vector>
+
+#include "ir/op.hpp"
+#include "tensor/small_float.hpp"
+
+namespace longshore::ops {
+namespace {
+
+/// What is true of both types.
+TensorType common(const TensorType& a, const TensorType& b) {
+  if (a.dtype != b.dtype) return TensorType::unranked(DType::undefined);
+  if (!a.ranked || !b.ranked || a.rank() != b.rank()) return TensorType::unranked(a.dtype);
+  TensorType out = a;
+  for (std::size_t i = 0; i < out.dims.size(); i++)
+    if (!out.dims[i].same(b.dims[i])) out.dims[i] = Dim();
+  return out;
+}
+
+void infer(InferContext& c) {
+  const std::vector<TensorType> yes = c.infer_subgraph("then_branch", {});
+  const std::vector<TensorType> no = c.infer_subgraph("else_branch", {});
+  if (yes.size() != no.size() || yes.size() != c.output_count())
+    c.fail("its branches and its outputs differ in number");
+  for (std::size_t i = 0; i < yes.size(); i++) {
+    if (yes[i].dtype != no[i].dtype && yes[i].dtype != DType::undefined && no[i].dtype != DType::undefined)
+      c.fail("its branches give different element types");
+    c.output(i, common(yes[i], no[i]));
+  }
+}
+
+Status eval(EvalContext& c) noexcept {
+  const TensorView& condition = c.input(0);
+  if (condition.elements() != 1)
+    return Status::error(Code::bad_argument, "the condition has %lld elements, not 1",
+                         static_cast<long long>(condition.elements()));
+  TensorView results[16];
+  if (c.output_count() > std::size(results))
+    return Status::error(Code::unsupported, "If with more than 16 outputs");
+  const std::span<TensorView> out(results, c.output_count());
+  LONGSHORE_TRY(c.run(condition.as<Bool8>()[0] ? "then_branch" : "else_branch", {}, out));
+  for (std::size_t i = 0; i < out.size(); i++) {
+    if (!c.wants(i)) continue;
+    MutableView y;
+    LONGSHORE_TRY(c.output(i, out[i].shape, y));
+    if (out[i].bytes() > 0) std::memcpy(y.data, out[i].data, out[i].bytes());
+  }
+  return {};
+}
+
+}  // namespace
+
+extern constinit const OpDef op_if = {
+    .name = "If",
+    .doc = "The outputs of then_branch where the condition holds, else those of else_branch.",
+    .since = 19,
+    .schema = {.inputs = {{"cond", type_set::boolean}},
+               .outputs = {{"outputs", type_set::any, {}, Presence::variadic}},
+               .attributes = {{"then_branch", AttributeKind::graph, true},
+                              {"else_branch", AttributeKind::graph, true}}},
+    .infer = infer,
+    .eval = eval,
+    .examples = {"(c: bool[], x: f32[3]) { y = If(c) then_branch=() { a = Relu(x) return a } "
+                 "else_branch=() { b = Add(x, x) return b } return y }"},
+};
+
+}  // namespace longshore::ops

@@ -1,0 +1,88 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/blob.hpp"
+#include "program/instruction.hpp"
+#include "program/machine.hpp"
+#include "tensor/attribute.hpp"
+#include "tensor/requantise.hpp"
+#include "tensor/tensor.hpp"
+
+namespace longshore {
+
+inline constexpr std::uint32_t no_index = 0xffffffffu;
+
+/// Where the bytes of a program's value lie.
+enum class Storage : std::uint8_t {
+  input,     // the caller's memory (main program), the caller step's views (nested program)
+  constant,  // Program::constants at `offset`
+  arena,     // the context's arena at `offset`, planned before the run
+  dynamic,   // a growable buffer: dims depend on data
+  captured,  // nested program: a value of the program around it
+};
+
+struct ProgramValue {
+  std::string name;
+  DType dtype = DType::undefined;
+  Shape shape;             // meaningful if fixed_shape
+  bool fixed_shape = true;
+  std::vector<float> scale;  // empty: not quantised
+  std::vector<std::int32_t> zero_point;
+  int axis = 0;
+  Storage storage = Storage::arena;
+  std::uint64_t offset = 0;  // bytes; multiple of 64 in arena and constants
+
+  QuantView quant() const {
+    return {scale.data(), zero_point.data(), static_cast<std::int64_t>(scale.size()), axis};
+  }
+};
+
+struct Program;
+
+/// A body of If, Loop or Scan. program.captured[i] (value ids of the body with Storage::captured,
+/// in order) stand for the outer values captures[i].
+struct NestedProgram;
+
+/// One step of the CPU, the fifth queue.
+struct Step {
+  enum class Kind : std::uint8_t {
+    op,          // run operator domain.name; `load` binds the fastest kernel that fits, or eval
+    wait,        // wait for `semaphore`
+    signal,      // add one to `semaphore`
+    clean,       // write the cached bytes [offset, offset + bytes) of the arena back to DRAM
+    invalidate,  // forget cached bytes of that range
+  };
+  Kind kind = Kind::op;
+  std::string domain, name;
+  Attributes attributes;
+  std::vector<std::uint32_t> inputs, outputs;  // into Program::values; no_index: absent
+  std::vector<NestedProgram> nested;
+  std::uint32_t semaphore = 0;
+  std::uint64_t offset = 0, bytes = 0;
+  std::uint32_t layer = no_index;  // into Program::layers: what it belongs to in reports
+  double cost_us = 0;              // predicted on the target's host CPU
+};
+
+/// What the compiler makes and the runtime, the simulator and the bundle share.
+struct Program {
+  Machine machine;  // machine.present == false: CPU only
+  Rounding numbers = Rounding::f32_even;
+  std::vector<ProgramValue> values;
+  std::vector<std::uint32_t> inputs, outputs, captured;
+  std::vector<Step> steps;            // the CPU's queue
+  std::vector<Instruction> queues[queue_count];  // the NPU's, each in order
+  std::vector<std::string> layers;    // names of graph nodes, for profiles and comparison
+  SharedBlob constants;               // weights, packed parameters, tables
+  std::uint64_t arena_bytes = 0;      // DRAM that steps and DMA share
+  std::uint64_t arena_lower_bound = 0;  // the most bytes alive at once: no plan needs less
+};
+
+struct NestedProgram {
+  std::string name;  // then_branch, body, ...
+  Program program;
+  std::vector<std::uint32_t> captures;  // values of the outer program
+};
+
+}  // namespace longshore
