@@ -141,6 +141,12 @@ struct OpDef {
   /// Multiply-accumulates of one run; null: none. Types are fully known.
   std::int64_t (*macs)(const NodeTypes&) = nullptr;
   Quant quant = Quant::none;
+  /// For operators with weights in input 1 and a bias in input 2: the axis of input 1 that runs
+  /// over the output channels, -1 where none does. Null: input 1 is data as input 0 is.
+  int (*weight_axis)(const NodeTypes&) = nullptr;
+  /// Where lowest < highest: output 0 lies in there whatever the input is. quantize takes it
+  /// instead of the observed range: [0, 1] is scale 1/256, zero point -128.
+  float lowest = 0, highest = 0;
   Form form = Form::none;
   bool deterministic = true;  // false: random operators, never folded
   /// |got - want| <= float_atol + float_rtol * |want| is how near a fast kernel must come.
