@@ -2,29 +2,44 @@
 # file name becomes an underscore. The table is generated from the folder: adding a file adds the
 # definition, with no list to edit and no global constructor. A file that forgets its constant is a
 # link error that names it. Helpers shared by several definitions are headers.
-function(longshore_registry target folder prefix type header)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
+#
+# `folder` lies in src/ (or in the project, where it begins with a slash) and may be nested; `space` is
+# the namespace of the definitions and of all() and names(), the stems in the same order.
+function(longshore_registry target folder space prefix type header)
+  if(folder MATCHES "^/")
+    set(path ${CMAKE_SOURCE_DIR}${folder})
+  else()
+    set(path ${CMAKE_SOURCE_DIR}/src/${folder})
+  endif()
+  file(GLOB files CONFIGURE_DEPENDS ${path}/*.cpp)
   set(externs "")
   set(rows "")
+  set(names "")
   foreach(file ${files})
     get_filename_component(stem ${file} NAME)
     string(REGEX REPLACE "\\.cpp$" "" stem ${stem})
     string(MAKE_C_IDENTIFIER ${prefix}_${stem} name)  # a prefix, since `and`, `or`, `if` are keywords
     string(APPEND externs "extern const ${type} ${name};\n")
-    string(APPEND rows "    &${folder}::${name},\n")
+    string(APPEND rows "    &${name},\n")
+    string(APPEND names "    \"${stem}\",\n")
   endforeach()
-  file(CONFIGURE OUTPUT registry/${folder}.cpp @ONLY CONTENT
+  file(CONFIGURE OUTPUT registry/${space}.cpp @ONLY CONTENT
 "#include <span>
+#include <string_view>
 #include \"${header}\"
-namespace longshore {
-namespace ${folder} {
-${externs}}
-constinit const ${type}* const ${folder}_rows[] = {
+namespace longshore::${space} {
+${externs}
+namespace {
+constinit const ${type}* const rows[] = {
 ${rows}};
-namespace ${folder} { std::span<const ${type}* const> all() { return ${folder}_rows; } }
+constinit const std::string_view stems[] = {
+${names}};
+}
+std::span<const ${type}* const> all() { return rows; }
+std::span<const std::string_view> names() { return stems; }
 }
 ")
-  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/registry/${folder}.cpp)
+  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/registry/${space}.cpp)
 endfunction()
 
 # src/cpu/<name>.<isa>.cpp is compiled with that ISA's flags.

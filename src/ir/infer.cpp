@@ -261,4 +261,13 @@ Graph infer(const Graph& from, const InferOptions& options) {
   return g;
 }
 
+std::map<ValueId, Tensor> known_elements(const Graph& from) {
+  Graph g = from;
+  Known known;
+  infer_all(g, known);
+  std::map<ValueId, Tensor> out;
+  for (auto& [v, tensor] : known) out.emplace(ValueId(v), std::move(tensor));
+  return out;
+}
+
 }  // namespace longshore

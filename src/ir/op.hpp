@@ -175,6 +175,10 @@ struct InferOptions {
 /// Throws where types or dims contradict, naming the node. Subgraphs included.
 Graph infer(const Graph&, const InferOptions& options = {});
 
+/// Elements of computed values that follow from constants and dims (shape arithmetic); only small
+/// tensors are followed.
+std::map<ValueId, Tensor> known_elements(const Graph&);
+
 struct EvaluateOptions {
   /// Called with every value as it is computed (of the main graph; inputs and constants excluded).
   std::function<void(ValueId, const TensorView&)> observe;
