@@ -8,29 +8,9 @@
 #include "base/status.hpp"
 #include "ir/graph.hpp"
 #include "tensor/eval_context.hpp"
+#include "tensor/schema.hpp"
 
 namespace longshore {
-
-enum class Presence : std::uint8_t { required, optional, variadic };
-
-/// An input or output of an operator. Values whose `variable` is equal have the same dtype.
-struct Parameter {
-  std::string_view name;
-  Types types = type_set::any;
-  std::string_view variable = {};
-  Presence presence = Presence::required;
-};
-
-struct AttributeSpec {
-  std::string_view name;
-  AttributeKind kind = AttributeKind::integer;
-  bool required = false;
-};
-
-struct Schema {
-  List<Parameter, 16> inputs, outputs;
-  List<AttributeSpec, 16> attributes;
-};
 
 /// What inference sees of one node, and where it puts the types of the outputs.
 class InferContext {
@@ -75,12 +55,6 @@ class Rewriter {
 
  protected:
   ~Rewriter() = default;
-};
-
-/// Shapes that `scratch` may use.
-struct ScratchContext {
-  const Attributes& attributes;
-  std::span<const TensorView> inputs;  // data may be null even for present inputs: use dtype
 };
 
 /// Named integers of a node for target limits: kernel_h, stride_w, rank, channels, ...

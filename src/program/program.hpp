@@ -21,6 +21,7 @@ enum class Storage : std::uint8_t {
   arena,     // the context's arena at `offset`, planned before the run
   dynamic,   // a growable buffer: dims depend on data
   captured,  // nested program: a value of the program around it
+  view,      // the bytes of the value `view_of` (an input or captured value) under other dims
 };
 
 struct ProgramValue {
@@ -33,6 +34,7 @@ struct ProgramValue {
   int axis = 0;
   Storage storage = Storage::arena;
   std::uint64_t offset = 0;  // bytes; multiple of 64 in arena and constants
+  std::uint32_t view_of = no_index;
 
   QuantView quant() const {
     return {scale.data(), zero_point.data(), static_cast<std::int64_t>(scale.size()), axis};
@@ -49,6 +51,7 @@ struct NestedProgram;
 struct Step {
   enum class Kind : std::uint8_t {
     op,          // run operator domain.name; `load` binds the fastest kernel that fits, or eval
+    view,        // output 0 has the place of input 0 under other dims: nothing runs; for reports
     wait,        // wait for `semaphore`
     signal,      // add one to `semaphore`
     clean,       // write the cached bytes [offset, offset + bytes) of the arena back to DRAM
@@ -74,7 +77,7 @@ struct Program {
   std::vector<Step> steps;            // the CPU's queue
   std::vector<Instruction> queues[queue_count];  // the NPU's, each in order
   std::vector<std::string> layers;    // names of graph nodes, for profiles and comparison
-  SharedBlob constants;               // weights, packed parameters, tables
+  SharedBlob constants;  // weights, packed parameters, tables; nested programs hold the same blob
   std::uint64_t arena_bytes = 0;      // DRAM that steps and DMA share
   std::uint64_t arena_lower_bound = 0;  // the most bytes alive at once: no plan needs less
 };

@@ -10,6 +10,12 @@
 
 namespace longshore {
 
+/// Shapes that `scratch` may use.
+struct ScratchContext {
+  const Attributes& attributes;
+  std::span<const TensorView> inputs;  // data may be null even for present inputs: use dtype
+};
+
 /// What an operator sees while it runs. `evaluate(graph)` serves it from the heap, src/run from
 /// its arena. Operators neither throw nor allocate themselves.
 class EvalContext {
