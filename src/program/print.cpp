@@ -21,6 +21,7 @@ std::string text(const T& value) {
 const char* name(Step::Kind kind) {
   switch (kind) {
     case Step::Kind::op: return "op";
+    case Step::Kind::view: return "view";
     case Step::Kind::wait: return "wait";
     case Step::Kind::signal: return "signal";
     case Step::Kind::clean: return "clean";
@@ -103,6 +104,7 @@ std::string print(const Step& step) {
   std::string out = name(step.kind);
   switch (step.kind) {
     case Step::Kind::op:
+    case Step::Kind::view:
       out += " " + (step.domain.empty() ? step.name : step.domain + "." + step.name) + list(step.inputs) +
              " -> " + list(step.outputs);
       break;
@@ -120,7 +122,7 @@ std::string print(const Program& program) {
   std::string out = "program arena=" + std::to_string(program.arena_bytes) +
                     " constants=" + std::to_string(program.constants ? program.constants->size() : 0) + "\n";
   for (std::size_t i = 0; i < program.values.size(); i++) {
-    static constexpr const char* storages[] = {"input", "constant", "arena", "dynamic", "captured"};
+    static constexpr const char* storages[] = {"input", "constant", "arena", "dynamic", "captured", "view"};
     const ProgramValue& v = program.values[i];
     out += "value " + std::to_string(i) + " " + v.name + " " + storages[static_cast<std::size_t>(v.storage)] + "+" +
            std::to_string(v.offset) + "\n";
