@@ -1,0 +1,56 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/graph.hpp"
+#include "quantize/statistics.hpp"
+
+namespace longshore {
+
+/// Sees a value of the graph while it runs.
+using Observer = std::function<void(ValueId, const TensorView&)>;
+/// Runs one sample and shows the watched values to the observer. Used by one thread at a time.
+using Runner = std::function<void(std::span<const Tensor> inputs, const Observer&)>;
+/// Prepares to run a graph; called once per thread.
+using MakeRunner = std::function<Runner(const Graph&, std::span<const ValueId> watched)>;
+
+/// The samples from which ranges come, and how to run them.
+struct Calibration {
+  std::size_t count = 0;
+  /// The inputs of sample i, in the order of graph.inputs. Throws Error where it is unreadable:
+  /// such samples are skipped and listed. Called from several threads.
+  std::function<std::vector<Tensor>(std::size_t)> sample;
+  /// What to call sample i in messages; may be empty.
+  std::function<std::string(std::size_t)> name;
+  /// Empty: the reference, evaluate().
+  MakeRunner make_runner;
+  int threads = 1;
+  /// Called after each sample of each pass, by one thread at a time; may be empty.
+  std::function<void(std::string_view pass, std::size_t done, std::size_t all)> progress;
+};
+
+/// Samples that are in memory already.
+Calibration calibration_from(std::vector<std::vector<Tensor>> samples);
+
+struct Unreadable {
+  std::size_t sample;
+  std::string name, why;
+  bool operator==(const Unreadable&) const = default;
+};
+
+/// The first pass: what range each value has. Throws where there is no readable sample.
+struct ObservedRanges {
+  std::map<ValueId, RangeStatistics> values;
+  std::vector<Unreadable> unreadable;
+  std::size_t samples = 0;
+};
+ObservedRanges observe_ranges(const Graph&, const Calibration&, std::span<const ValueId> values);
+
+/// The second pass: fills the histograms, whose ranges are given. Samples that the first pass could
+/// not read are left out.
+void observe_histograms(const Graph&, const Calibration&, const ObservedRanges&,
+                        std::map<ValueId, Histogram>& histograms);
+
+}  // namespace longshore

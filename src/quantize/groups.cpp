@@ -1,0 +1,110 @@
+#include "quantize/groups.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "ir/op.hpp"
+
+namespace longshore {
+namespace {
+
+/// Fewer codes than this for an input's whole range, and the join stays float.
+constexpr float least_codes = 16;
+
+bool is_join(const Graph& g, const Node& n) { return n.op->form == Form::move && data_inputs(g, n).size() > 1; }
+
+}  // namespace
+
+Groups::Groups(const Graph& g, const Selection& selection) : used_(g.values.size()) {
+  for (std::size_t i = 0; i < g.values.size(); i++) parent_.push_back(ValueId(i));
+  for (std::size_t i = 0; i < g.nodes.size(); i++) {
+    if (!selection.quantised[i]) continue;
+    const Node& n = g.nodes[i];
+    const std::vector<std::size_t> data = data_inputs(g, n);
+    for (std::size_t k : data) used_[index(n.inputs[k])] = true;
+    for (ValueId v : n.outputs)
+      if (v != no_value) used_[index(v)] = true;
+    if (n.op->quant != Quant::same || is_join(g, n)) continue;
+    for (ValueId v : n.outputs)
+      if (v != no_value) unite(n.inputs[data[0]], v);
+  }
+}
+
+ValueId Groups::of(ValueId v) const {
+  while (parent_[index(v)] != v) v = parent_[index(v)];
+  return v;
+}
+
+void Groups::unite(ValueId a, ValueId b) {
+  a = of(a), b = of(b);
+  if (a == b) return;
+  if (index(b) < index(a)) std::swap(a, b);  // the earlier value stands for the group
+  parent_[index(b)] = a;
+}
+
+std::map<ValueId, std::vector<ValueId>> Groups::members() const {
+  std::map<ValueId, std::vector<ValueId>> out;
+  for (std::size_t i = 0; i < parent_.size(); i++)
+    if (used_[i]) out[of(ValueId(i))].push_back(ValueId(i));
+  return out;
+}
+
+RangeStatistics Groups::statistics(ValueId representative, const std::map<ValueId, RangeStatistics>& seen) const {
+  RangeStatistics all;
+  for (std::size_t i = 0; i < parent_.size(); i++) {
+    if (!used_[i] || of(ValueId(i)) != of(representative)) continue;
+    const auto it = seen.find(ValueId(i));
+    if (it == seen.end()) continue;
+    // Members hold the same numbers: extremes join, the second ones are not pushed by copies.
+    const RangeStatistics& s = it->second;
+    all.lowest = std::min(all.lowest, s.lowest);
+    all.highest = std::max(all.highest, s.highest);
+    all.second_lowest = std::min(all.second_lowest, s.second_lowest);
+    all.second_highest = std::max(all.second_highest, s.second_highest);
+    all.elements += s.elements;
+    all.not_finite += s.not_finite;
+  }
+  return all;
+}
+
+std::vector<std::string> settle_joins(const Graph& g, Selection& selection, Groups& groups,
+                                      const std::map<ValueId, RangeStatistics>& seen) {
+  std::vector<std::string> warnings;
+  const std::vector<int> uses = use_counts(g);
+  for (std::size_t i = 0; i < g.nodes.size(); i++) {
+    const Node& n = g.nodes[i];
+    if (!selection.quantised[i] || !is_join(g, n)) continue;
+    float widest = 0, narrowest = std::numeric_limits<float>::infinity();
+    ValueId wide = no_value, narrow = no_value;
+    const std::vector<std::size_t> data = data_inputs(g, n);
+    for (std::size_t k : data) {
+      const float width = groups.statistics(n.inputs[k], seen).range().width();
+      if (width > widest) widest = width, wide = n.inputs[k];
+      if (width > 0 && width < narrowest) narrowest = width, narrow = n.inputs[k];
+    }
+    if (narrow != no_value && widest / 255 * least_codes > narrowest) {
+      const Range a = groups.statistics(wide, seen).range(), b = groups.statistics(narrow, seen).range();
+      warnings.push_back(str(describe(n), " joins '", g[wide].name, "' in [", a.lowest, ", ", a.highest, "] with '",
+                             g[narrow].name, "' in [", b.lowest, ", ", b.highest,
+                             "]: with one scale the latter would have fewer than ", least_codes,
+                             " codes, so the node stays float and the scales stay apart"));
+      selection.quantised[i] = false;
+      selection.reasons[i] = "the ranges of its inputs are too far apart for one scale";
+      continue;
+    }
+    if (widest > 2 * narrowest) continue;
+    const auto members = groups.members();
+    const bool private_inputs = std::all_of(data.begin(), data.end(), [&](std::size_t k) {
+      const std::vector<ValueId>& group = members.at(groups.of(n.inputs[k]));
+      return std::all_of(group.begin(), group.end(), [&](ValueId v) {
+        const Node* def = g.def(v);
+        return def && uses[index(v)] == 1 && !(def->op->lowest < def->op->highest);
+      });
+    });
+    if (!private_inputs) continue;
+    for (std::size_t k : data) groups.unite(n.inputs[k], n.outputs[0]);
+  }
+  return warnings;
+}
+
+}  // namespace longshore

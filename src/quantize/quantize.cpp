@@ -1,0 +1,356 @@
+#include "quantize/quantize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.hpp"
+#include "ir/op.hpp"
+#include "quantize/groups.hpp"
+#include "quantize/prepare.hpp"
+#include "tensor/quant.hpp"
+
+namespace longshore {
+namespace {
+
+constexpr DType activation_type = DType::i8;
+constexpr int activation_levels = 256;
+/// A value beyond this (a mask's "minus infinity") leaves no codes for the others.
+constexpr float largest_sensible = 1e30f;
+/// A warning where one sample alone widens a range by more than this part.
+constexpr float one_sample_part = 0.2f;
+constexpr std::size_t few_samples = 16;
+
+class Quantiser {
+ public:
+  Quantiser(const Graph& g, const Calibration& calibration, const QuantizeOptions& options, QuantizeReport& report)
+      : calibration_(calibration), options_(options), report_(report), calibrator_(calibrator_named(options.calibrator)) {
+    in_ = prepare_for_quantisation(
+        g, [&](const Node& n) { return n.op->quant != Quant::none && !excluded(g, n, options.exclude); });
+  }
+
+  Graph run() {
+    selection_ = select_nodes(in_, {options_.float_final_probabilities, options_.exclude});
+    observe();
+    Groups groups = settle();
+    choose(groups);
+    absorb_clamps();
+    return build();
+  }
+
+ private:
+  // ---- ranges
+  void observe() {
+    std::vector<ValueId> watched;
+    for (const auto& [representative, members] : Groups(in_, selection_).members())
+      for (ValueId v : members) {
+        if (const Tensor* t = in_.constant(v)) seen_[v].add_sample(t->values<float>());
+        else watched.push_back(v);
+      }
+    ObservedRanges ranges = observe_ranges(in_, calibration_, watched);
+    seen_.merge(ranges.values);
+    report_.samples = ranges.samples;
+    report_.unreadable = ranges.unreadable;
+    observed_ = std::move(ranges);
+    for (ValueId v : watched)
+      if (!seen_.contains(v)) warn(str("value '", in_[v].name, "' was never computed during calibration"));
+    if (!ranges.unreadable.empty() || !report_.unreadable.empty())
+      warn(str(report_.unreadable.size(), " of ", calibration_.count, " calibration samples cannot be read and were left out"));
+    if (report_.samples < few_samples)
+      warn(str("only ", report_.samples, " calibration samples; ranges from fewer than ", few_samples, " are seldom right"));
+  }
+
+  /// Groups for the final selection.
+  Groups settle() {
+    for (std::size_t i = 0; i < in_.nodes.size(); i++) {
+      if (!selection_.quantised[i]) continue;
+      std::vector<ValueId> touched = in_.nodes[i].outputs;
+      for (std::size_t k : data_inputs(in_, in_.nodes[i])) touched.push_back(in_.nodes[i].inputs[k]);
+      for (ValueId v : touched) {
+        const auto it = seen_.find(v);
+        if (v == no_value || it == seen_.end()) continue;
+        const RangeStatistics& s = it->second;
+        if (s.not_finite == 0 && s.lowest >= -largest_sensible && s.highest <= largest_sensible) continue;
+        selection_.quantised[i] = false;
+        selection_.reasons[i] = str("'", in_[v].name, "' has infinite or very large elements");
+      }
+    }
+    Groups groups(in_, selection_);
+    for (std::string& w : settle_joins(in_, selection_, groups, seen_)) warn(std::move(w));
+    return groups;
+  }
+
+  bool is_input(ValueId v) const { return std::ranges::find(in_.inputs, v) != in_.inputs.end(); }
+
+  /// The range that the definition of the group's operator gives, if all members stay within it.
+  std::optional<Range> known_range(const std::vector<ValueId>& members, const RangeStatistics& s) const {
+    for (ValueId v : members) {
+      const Node* def = in_.def(v);
+      if (!def || !(def->op->lowest < def->op->highest) || def->output(0) != v) continue;
+      if (s.lowest >= def->op->lowest && s.highest <= def->op->highest) return Range{def->op->lowest, def->op->highest};
+    }
+    return {};
+  }
+
+  void choose(const Groups& groups) {
+    const auto members = groups.members();
+    // The second pass, for those groups whose calibrator wants counts.
+    std::map<ValueId, Histogram> histograms;     // by observed value
+    std::map<ValueId, Histogram> of_group;       // merged
+    for (const auto& [group, values] : members) {
+      const RangeStatistics s = groups.statistics(group, seen_);
+      const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts;
+      for (ValueId v : values) {
+        const Node* def = in_.def(v);
+        if (fixed || !def || !seen_.contains(v)) continue;
+        const bool moved = def->op->quant == Quant::same && selected(*def);  // repeats its input
+        if (!moved) histograms.emplace(v, Histogram(s.range()));
+      }
+    }
+    observe_histograms(in_, calibration_, observed_, histograms);
+    for (auto& [v, h] : histograms) {
+      const auto [it, fresh] = of_group.try_emplace(groups.of(v), h);
+      if (!fresh) it->second.merge(h);
+    }
+    for (const auto& [group, values] : members) {
+      const RangeStatistics s = groups.statistics(group, seen_);
+      ValueRecord record;
+      record.observed = s.range();
+      ScaleAndZero q;
+      if (const std::optional<Range> known = known_range(values, s)) {
+        q = known_range_scale(*known, activation_type);
+        record.method = "known range";
+      } else {
+        const auto it = of_group.find(group);
+        const Range range = it == of_group.end() ? s.range() : calibrator_.choose(it->second, activation_levels);
+        record.method = it == of_group.end() ? "min_max" : std::string(calibrator_.name);
+        q = asymmetric_scale(range, activation_type);
+        check_growth(in_[group].name, s);
+      }
+      const CodeRange codes = code_range(activation_type);
+      record.chosen = {dequantise(codes.lowest, q.scale, q.zero_point), dequantise(codes.highest, q.scale, q.zero_point)};
+      record.scale = {q.scale};
+      record.zero_point = q.zero_point;
+      for (ValueId v : values) {
+        scales_[v] = q;
+        record.name = in_[v].name;
+        record.kind = in_.constant(v) ? ValueRecord::Kind::constant : ValueRecord::Kind::activation;
+        if (v != values.front()) record.method = "same as " + in_[values.front()].name;
+        records_[v] = record;
+      }
+    }
+  }
+
+  void check_growth(const std::string& name, const RangeStatistics& s) {
+    if (report_.samples < few_samples || s.range().width() <= 0) return;
+    const float without = std::max(s.second_highest, 0.0f) - std::min(s.second_lowest, 0.0f);
+    const float part = 1 - without / s.range().width();
+    if (part > one_sample_part)
+      warn(str("one sample alone widens the range of '", name, "' by ", std::lround(part * 100),
+               " %: give more samples, or look at that one"));
+  }
+
+  // ---- clamps
+  bool selected(const Node& n) const { return selection_.quantised[static_cast<std::size_t>(&n - in_.nodes.data())]; }
+
+  /// A Relu or Clip whose output range starts and ends at its bounds does nothing that saturation
+  /// does not do: the node before it writes the clamped range, and the clamp goes. Found by trying
+  /// all codes, so it holds for every table operator.
+  void absorb_clamps() {
+    const std::vector<int> uses = use_counts(in_);
+    for (std::size_t i = in_.nodes.size(); i-- > 0;) {
+      const Node& n = in_.nodes[i];
+      if (!selection_.quantised[i] || n.op->quant != Quant::table) continue;
+      const ValueId from = n.inputs[0], to = n.outputs[0];
+      const Node* def = in_.def(from);
+      if (!def || !selected(*def) || uses[index(from)] != 1 || def->op->quant == Quant::same) continue;
+      if (!is_identity(n, scales_.at(to))) continue;
+      scales_[from] = scales_.at(to);
+      records_.erase(from);
+      absorbed_.insert(i);
+    }
+  }
+
+  bool is_identity(const Node& n, ScaleAndZero q) const {
+    const CodeRange codes = code_range(activation_type);
+    std::vector<float> values;
+    for (int c = codes.lowest; c <= codes.highest; c++) values.push_back(dequantise(c, q.scale, q.zero_point));
+    std::vector<Tensor> inputs = {make_floats(Shape{activation_levels}, values)};
+    for (std::size_t k = 1; k < n.inputs.size(); k++) {
+      if (n.inputs[k] != no_value && !in_.constant(n.inputs[k])) return false;
+      inputs.push_back(n.inputs[k] == no_value ? Tensor{} : *in_.constant(n.inputs[k]));
+      if (inputs.back().present() && inputs.back().elements() != 1) return false;
+    }
+    const std::vector<Tensor> out = evaluate_node(in_, n, inputs);
+    for (int c = codes.lowest; c <= codes.highest; c++) {
+      const float y = out[0].values<float>()[static_cast<std::size_t>(c - codes.lowest)];
+      if (quantise(y, q.scale, q.zero_point, codes.lowest, codes.highest) != c) return false;
+    }
+    return true;
+  }
+
+  // ---- the new graph
+  Graph build() {
+    out_.name = in_.name;
+    out_.numbers = options_.rounding;
+    floats_.assign(in_.values.size(), no_value);
+    codes_.assign(in_.values.size(), no_value);
+    for (ValueId v : in_.inputs) floats_[index(v)] = out_.add_input(in_[v].name, in_[v].type);
+    for (ValueId v : in_.captured) floats_[index(v)] = out_.add_captured(in_[v].name, in_[v].type);
+    for (std::size_t i = 0; i < in_.nodes.size(); i++) {
+      const Node& n = in_.nodes[i];
+      if (absorbed_.contains(i)) {
+        codes_[index(n.outputs[0])] = codes_[index(n.inputs[0])];
+        report_.quantised_nodes++;
+      } else if (selection_.quantised[i]) {
+        integer_node(n);
+        report_.quantised_nodes++;
+      } else {
+        float_node(n);
+        report_.float_nodes.push_back({n.origin.name, qualified_name(*n.op), selection_.reasons[i]});
+      }
+    }
+    for (ValueId v : in_.outputs) out_.outputs.push_back(as_float(v));
+    for (auto& [v, record] : records_) report_.values.push_back(std::move(record));
+    Graph done = tidy(out_);
+    verify(done);
+    return done;
+  }
+
+  TensorType coded_type(ValueId v, DType dtype) const {
+    TensorType t = in_[v].type;
+    const ScaleAndZero& q = scales_.at(v);
+    t.dtype = dtype;
+    t.quant.scale = {q.scale};
+    t.quant.zero_point = {q.zero_point};
+    return t;
+  }
+
+  std::string code_name(ValueId v) const {
+    const bool keeps = std::ranges::find(in_.outputs, v) == in_.outputs.end() && floats_[index(v)] == no_value;
+    return keeps ? in_[v].name : in_[v].name + "_q";
+  }
+
+  ValueId as_codes(ValueId v) {
+    ValueId& to = codes_[index(v)];
+    if (to != no_value) return to;
+    const TensorType type = coded_type(v, activation_type);
+    if (const Tensor* t = in_.constant(v)) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(t->elements()));
+      require(quantise_tensor(t->view(), {activation_type, t->shape, bytes.data(), type.quant.view()}), in_[v].name);
+      to = out_.add_constant(code_name(v), {activation_type, t->shape, make_blob(std::move(bytes))});
+      out_[to].type = type;
+      return to;
+    }
+    const ValueId from = as_float(v);
+    to = out_.add_value(in_[v].name + "_q", type);
+    append("longshore.Quantize", {from}, to);
+    return to;
+  }
+
+  ValueId as_float(ValueId v) {
+    if (v == no_value) return v;
+    ValueId& to = floats_[index(v)];
+    if (to != no_value) return to;
+    if (const Tensor* t = in_.constant(v)) {
+      to = out_.add_constant(in_[v].name, *t);
+      out_[to].type = in_[v].type;
+      return to;
+    }
+    const bool output = std::ranges::find(in_.outputs, v) != in_.outputs.end();
+    const ValueId from = codes_[index(v)];
+    check(from != no_value, "a value is used before it is computed");
+    to = out_.add_value(output ? in_[v].name : in_[v].name + "_f", {});
+    append("longshore.Dequantize", {from}, to);
+    return to;
+  }
+
+  void append(std::string_view op, std::vector<ValueId> inputs, ValueId output) {
+    Node n;
+    n.op = &op_named(op);
+    n.inputs = std::move(inputs);
+    n.outputs = {output};
+    n.origin.name = out_[output].name;
+    out_.add_node(std::move(n));
+  }
+
+  void float_node(const Node& n) {
+    Node copy = n;
+    for (ValueId& v : copy.inputs) v = as_float(v);
+    for (Subgraph& s : copy.subgraphs)
+      for (ValueId& v : s.captures) v = as_float(v);
+    for (ValueId& v : copy.outputs) {
+      if (v == no_value) continue;
+      const ValueId to = out_.add_value(in_[v].name, in_[v].type);
+      floats_[index(v)] = to;
+      v = to;
+    }
+    out_.add_node(std::move(copy), 0);
+  }
+
+  void integer_node(const Node& n) {
+    Node copy = n;
+    const std::vector<std::size_t> data = data_inputs(in_, n);
+    for (std::size_t k = 0; k < n.inputs.size(); k++)
+      if (std::ranges::find(data, k) != data.end()) copy.inputs[k] = as_codes(n.inputs[k]);
+    if (is_weighted(in_, n)) weights(n, copy);
+    for (std::size_t k = 0; k < n.inputs.size(); k++) {
+      const bool done = std::ranges::find(data, k) != data.end() || (is_weighted(in_, n) && k <= 2);
+      if (!done) copy.inputs[k] = as_float(n.inputs[k]);
+    }
+    for (ValueId& v : copy.outputs) {
+      if (v == no_value) continue;
+      const ValueId to = out_.add_value(code_name(v), coded_type(v, activation_type));
+      codes_[index(v)] = to;
+      v = to;
+    }
+    out_.add_node(std::move(copy), 0);
+  }
+
+  void weights(const Node& n, Node& copy) {
+    const Tensor& w = *in_.constant(n.inputs[1]);
+    const Tensor* b = in_.constant(n.input(2));
+    const int axis = n.op->weight_axis({n, in_});
+    const QuantisedLayer layer =
+        quantise_layer(w, axis, b, scales_.at(n.inputs[0]), activation_type, options_.least_error_weights);
+    const auto add = [&](ValueId from, const Tensor& t, const std::vector<float>& scales, int along, ValueRecord::Kind kind) {
+      const ValueId v = out_.add_constant(in_[from].name + "_q", t);
+      out_[v].type.quant = {scales, std::vector<std::int32_t>(scales.size()), along};
+      const auto [low, high] = std::ranges::minmax(in_.constant(from)->values<float>());
+      report_.values.push_back({in_[from].name, kind, {low, high}, {low, high}, scales, 0,
+                                kind == ValueRecord::Kind::bias ? "scale of input times weights"
+                                : options_.least_error_weights  ? "least squared error per channel"
+                                                                : "largest per channel"});
+      return v;
+    };
+    copy.inputs[1] = add(n.inputs[1], layer.weights, layer.scales, std::max(axis, 0), ValueRecord::Kind::weights);
+    if (b) copy.inputs[2] = add(n.inputs[2], layer.bias, layer.bias_scales, 0, ValueRecord::Kind::bias);
+    if (layer.enlarged > 0)
+      warn(str(describe(n), ": ", layer.enlarged, " of ", layer.scales.size(),
+               " channels got a coarser weight scale so that bias and sums fit in int32"));
+  }
+
+  void warn(std::string text) { report_.warnings.push_back(std::move(text)); }
+
+  const Calibration& calibration_;
+  const QuantizeOptions& options_;
+  QuantizeReport& report_;
+  const Calibrator& calibrator_;
+  Graph in_, out_;
+  Selection selection_;
+  ObservedRanges observed_;
+  std::map<ValueId, RangeStatistics> seen_;
+  std::map<ValueId, ScaleAndZero> scales_;
+  std::map<ValueId, ValueRecord> records_;
+  std::set<std::size_t> absorbed_;
+  std::vector<ValueId> floats_, codes_;  // in out_, by value of in_
+};
+
+}  // namespace
+
+Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOptions& options, QuantizeReport* report) {
+  QuantizeReport local;
+  return Quantiser(g, calibration, options, report ? *report : local).run();
+}
+
+}  // namespace longshore

@@ -1,0 +1,58 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quantize/calibration.hpp"
+#include "quantize/scale.hpp"
+
+namespace longshore {
+
+struct QuantizeOptions {
+  std::string calibrator = "mse";        // of activations; graph inputs and constants use their whole range
+  bool least_error_weights = false;      // true: weight scales by squared error, not by the largest weight
+  bool float_final_probabilities = true; // a Softmax or the like that only feeds outputs stays float
+  Rounding rounding = Rounding::f32_even;
+  /// Nodes that stay float: a node's name, the name of one of its outputs, or an operator.
+  std::vector<std::string> exclude;
+};
+
+/// How a value was quantised.
+struct ValueRecord {
+  enum class Kind : std::uint8_t { activation, constant, weights, bias };
+  std::string name;
+  Kind kind = Kind::activation;
+  Range observed, chosen;  // chosen: what the codes reach
+  std::vector<float> scale;
+  std::int32_t zero_point = 0;
+  std::string method;      // the calibrator, "known range", "same as NAME", "largest per channel"
+};
+
+/// A node that stays in float, and why.
+struct FloatNode {
+  std::string name, op, reason;
+};
+
+/// Everything that quantize decided.
+struct QuantizeReport {
+  std::size_t samples = 0;
+  std::vector<Unreadable> unreadable;
+  std::vector<ValueRecord> values;
+  std::vector<FloatNode> float_nodes;
+  std::size_t quantised_nodes = 0;
+  std::vector<std::string> warnings;
+};
+
+/// The report as a table for people.
+std::string print(const QuantizeReport&);
+
+/// The graph in the quantised form of docs/numbers.md: i8 activations with scale and zero point in
+/// their types, i8 weights per output channel, i32 bias. Inputs and outputs stay as they are, with
+/// longshore.Quantize and longshore.Dequantize at the borders; nodes without integer meaning stay
+/// float between such nodes. Expects an optimised graph (BatchNormalization folded, activations
+/// fused). Throws where the calibration set is empty or unreadable.
+Graph quantize(const Graph& optimised_float_graph, const Calibration&, const QuantizeOptions& = {},
+               QuantizeReport* report = nullptr);
+
+}  // namespace longshore

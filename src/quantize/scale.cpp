@@ -1,0 +1,117 @@
+#include "quantize/scale.hpp"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "tensor/quant.hpp"
+#include "tensor/requantise.hpp"
+
+namespace longshore {
+namespace {
+
+/// A bias may take half of int32, the products the other half.
+constexpr double half_of_int32 = 1073741824.0;
+constexpr std::int32_t largest_weight = 127;
+
+std::int32_t weight_code(float w, float scale) {
+  return quantise(w, scale, 0, -largest_weight, largest_weight);
+}
+
+/// The scale with the smallest squared error among shrunken ones.
+float least_error_scale(std::span<const float> w, float full) {
+  float best = full;
+  double least = DBL_MAX;
+  for (int k = 0; k < 40; k++) {
+    const float scale = full * (1 - 0.01f * static_cast<float>(k));
+    double sum = 0;
+    for (float x : w) {
+      const double e = static_cast<double>(x) - static_cast<double>(dequantise(weight_code(x, scale), scale, 0));
+      sum += e * e;
+    }
+    if (sum < least) least = sum, best = scale;
+  }
+  return best;
+}
+
+/// The elements of one channel, in order.
+std::vector<float> channel(std::span<const float> values, const Shape& shape, int axis, std::int64_t c) {
+  if (axis < 0) return {values.begin(), values.end()};
+  const std::int64_t inner = shape.product(axis + 1, shape.rank), count = shape[axis];
+  std::vector<float> out;
+  for (std::int64_t i = c * inner; i < shape.elements(); i += count * inner)
+    out.insert(out.end(), values.begin() + i, values.begin() + i + inner);
+  return out;
+}
+
+}  // namespace
+
+ScaleAndZero asymmetric_scale(Range range, DType dtype) {
+  const CodeRange codes = code_range(dtype);
+  const double low = std::min(range.lowest, 0.0f), high = std::max(range.highest, 0.0f);
+  const auto scale = static_cast<float>((high - low) / (static_cast<double>(codes.highest) - codes.lowest));
+  if (!(scale >= FLT_MIN) || !std::isfinite(scale)) return {1, 0};
+  const double zero = std::nearbyint(codes.lowest - low / scale);
+  return {scale, static_cast<std::int32_t>(std::clamp<double>(zero, codes.lowest, codes.highest))};
+}
+
+ScaleAndZero known_range_scale(Range range, DType dtype) {
+  const CodeRange codes = code_range(dtype);
+  const float levels = static_cast<float>(codes.highest) - static_cast<float>(codes.lowest) + 1;
+  if (range == Range{0, 1}) return {1 / levels, codes.lowest};
+  if (range == Range{-1, 1}) return {2 / levels, codes.lowest + static_cast<std::int32_t>(levels / 2)};
+  return asymmetric_scale(range, dtype);
+}
+
+QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bias, ScaleAndZero x,
+                              DType x_dtype, bool least_error) {
+  const Shape& shape = weights.shape;
+  const std::int64_t channels = axis < 0 ? 1 : shape[axis];
+  const std::int64_t biases = bias ? bias->elements() : 0;
+  check(!bias || biases == channels || axis < 0, "a bias has one element for each output channel");
+  const CodeRange codes = code_range(x_dtype);
+  const double largest_x = std::max(std::abs(static_cast<double>(codes.lowest) - x.zero_point),
+                                    std::abs(static_cast<double>(codes.highest) - x.zero_point));
+  QuantisedLayer out;
+  std::vector<std::int8_t> w_codes(static_cast<std::size_t>(shape.elements()));
+  std::vector<std::int32_t> b_codes(static_cast<std::size_t>(biases));
+  float widest = 0;  // for channels without weights
+  const auto values = weights.values<float>();
+  for (float w : values) widest = std::max(widest, std::abs(w));
+  for (std::int64_t c = 0; c < channels; c++) {
+    const std::vector<float> w = channel(values, shape, axis, c);
+    float largest = 0, largest_bias = 0;
+    for (float each : w) largest = std::max(largest, std::abs(each));
+    for (std::int64_t b = 0; b < biases; b++)
+      if (axis < 0 || b == c) largest_bias = std::max(largest_bias, std::abs(bias->values<float>()[static_cast<std::size_t>(b)]));
+    float scale = largest / largest_weight;
+    if (!(scale >= FLT_MIN)) scale = widest >= FLT_MIN * largest_weight ? widest / largest_weight : 1;
+    else if (least_error) scale = least_error_scale(w, scale);
+    // 3.7 of the contract: |bias| must fit, else its clipping costs more than coarser weights.
+    const double least = static_cast<double>(largest_bias) / (static_cast<double>(x.scale) * half_of_int32);
+    bool grown = false;
+    if (static_cast<double>(scale) < least * 1.0001) scale = static_cast<float>(least * 1.0001), grown = true;
+    const auto sum = [&] {
+      double s = 0;
+      for (float each : w) s += std::abs(weight_code(each, scale));
+      return s * largest_x;
+    };
+    while (sum() > half_of_int32) scale *= 2, grown = true;
+    out.enlarged += grown ? 1 : 0;
+    out.scales.push_back(scale);
+    out.bias_scales.push_back(x.scale * scale);
+  }
+  const std::int64_t inner = axis < 0 ? shape.elements() : shape.product(axis + 1, shape.rank);
+  for (std::size_t i = 0; i < w_codes.size(); i++) {
+    const std::int64_t c = axis < 0 ? 0 : static_cast<std::int64_t>(i) / inner % channels;
+    w_codes[i] = static_cast<std::int8_t>(weight_code(values[i], out.scales[static_cast<std::size_t>(c)]));
+  }
+  for (std::size_t b = 0; b < b_codes.size(); b++)
+    b_codes[b] = quantise(bias->values<float>()[b], out.bias_scales[axis < 0 ? 0 : b], 0, INT32_MIN, INT32_MAX);
+  out.weights = make_tensor<std::int8_t>(DType::i8, shape, w_codes);
+  if (bias) out.bias = make_tensor<std::int32_t>(DType::i32, bias->shape, b_codes);
+  return out;
+}
+
+}  // namespace longshore

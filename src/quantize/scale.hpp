@@ -1,0 +1,36 @@
+// From ranges and weights to scales, zero points and codes. docs/quantize.md explains the choices.
+#pragma once
+#include "quantize/statistics.hpp"
+#include "tensor/dtype.hpp"
+#include "tensor/tensor.hpp"
+
+namespace longshore {
+
+struct ScaleAndZero {
+  float scale = 1;
+  std::int32_t zero_point = 0;
+  bool operator==(const ScaleAndZero&) const = default;
+};
+
+/// All codes of `dtype` spread over the range, with zero exactly on a code. A range too narrow for
+/// a float scale gives scale 1, zero point 0.
+ScaleAndZero asymmetric_scale(Range, DType);
+
+/// For a range that an operator's definition gives: [0, 1] is 1/256 from the lowest code, [-1, 1]
+/// is 1/128 around the middle; others as asymmetric_scale.
+ScaleAndZero known_range_scale(Range, DType);
+
+/// i8 weights with a scale per index of an axis, zero point 0, codes -127 to 127, and the i32 bias
+/// with scale scale_x * scale_w.
+struct QuantisedLayer {
+  Tensor weights, bias;  // bias absent where there was none
+  std::vector<float> scales, bias_scales;
+  int enlarged = 0;      // channels whose weight scale grew so that bias and sums fit in int32
+};
+
+/// `axis` < 0: one scale for all. `least_error`: each scale minimises the squared error of its
+/// weights instead of reaching the largest one.
+QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bias, ScaleAndZero x,
+                              DType x_dtype, bool least_error);
+
+}  // namespace longshore
