@@ -1,0 +1,43 @@
+#include "measure/dataset.hpp"
+
+#include "base/error.hpp"
+#include "ir/graph.hpp"
+
+namespace longshore {
+namespace {
+
+/// The format whose name is `spec` or stands before its first colon, else null.
+const DatasetFormat* named(std::string_view spec) {
+  for (const DatasetFormat* f : datasets::all())
+    if (spec.substr(0, spec.find(':')) == f->name) return f;
+  return nullptr;
+}
+
+}  // namespace
+
+bool names_dataset(std::string_view spec) { return named(spec) != nullptr; }
+
+Dataset open_dataset(std::string_view spec, DatasetRequest request) {
+  if (const DatasetFormat* f = named(spec)) {
+    const std::size_t colon = spec.find(':');
+    request.path = colon == std::string_view::npos ? "" : std::string(spec.substr(colon + 1));
+    return f->open(request);
+  }
+  request.path = std::string(spec);
+  std::string known;
+  for (const DatasetFormat* f : datasets::all()) {
+    if (f->recognises && f->recognises(request.path)) return f->open(request);
+    known += str(known.empty() ? "" : ", ", f->name);
+  }
+  fail(Code::bad_argument, "'", spec, "' is no data set: expected one of ", known, " (NAME or NAME:PATH), or a folder class/image");
+}
+
+Shape fitting_shape(const TensorType& input, std::int64_t elements, std::string_view has) {
+  Shape shape;
+  for (const Dim& d : input.dims) shape.push(d.known() ? d.value : 1);
+  if (input.dtype != DType::f32 || !input.ranked || input.rank() > max_rank || shape.elements() != elements)
+    fail(Code::bad_argument, "the model takes ", print(input), ", the data set has ", has);
+  return shape;
+}
+
+}  // namespace longshore

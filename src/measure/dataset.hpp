@@ -1,0 +1,55 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ir/type.hpp"
+
+namespace longshore {
+
+/// Labelled samples for one-input classifiers. The functions may be called from several threads.
+struct Dataset {
+  std::string name;
+  std::size_t count = 0;
+  int classes = 0;
+  /// Sample i as the model's input of this type wants it (unknown dims count as 1). Throws where
+  /// the sample does not fit or cannot be read.
+  std::function<Tensor(std::size_t, const TensorType& input)> input;
+  std::function<int(std::size_t)> label;
+  /// What to call sample i in messages.
+  std::function<std::string(std::size_t)> sample_name;
+};
+
+/// Where the samples are and how to read pictures.
+struct DatasetRequest {
+  std::string path;       // empty: the format's usual place
+  bool training = false;  // the training half, where there is one: for calibration
+  /// Reads a picture or .npy file; given by the caller, who knows mean, layout and resizing.
+  std::function<Tensor(const std::string& file, const TensorType& input)> read_file;
+};
+
+/// A kind of data set. One file in src/measure/datasets defines one.
+struct DatasetFormat {
+  std::string_view name, doc;
+  /// True where a path without a name in front means this format.
+  bool (*recognises)(const std::string& path) = nullptr;
+  Dataset (*open)(const DatasetRequest&) = nullptr;
+};
+
+namespace datasets {
+std::span<const DatasetFormat* const> all();  // generated, src/measure/datasets/*.cpp
+}
+
+/// "fashion-mnist", "cifar10:FILE", or a path that a format recognises. `request.path` is ignored.
+/// Throws, naming the formats, where nothing fits.
+Dataset open_dataset(std::string_view spec, DatasetRequest request);
+
+/// True where `spec` begins with the name of a format, so that it is no plain path.
+bool names_dataset(std::string_view spec);
+
+/// The dims of `input` with 1 for what is unknown, if they hold exactly `elements`; throws
+/// otherwise, saying what the data set has.
+Shape fitting_shape(const TensorType& input, std::int64_t elements, std::string_view has);
+
+}  // namespace longshore
