@@ -1,0 +1,186 @@
+// Cycle counts against real SCALE-Sim runs, and closed forms against calculations by hand.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sim/costs.hpp"
+
+namespace longshore {
+namespace {
+
+struct Reference {
+  const char* layer;
+  std::uint64_t m, n, k;  // output pixels, filters, taps * channels
+  std::uint64_t os, ws, is;
+};
+
+// Total cycles of SCALE-Sim 3.0.0 runs on a 32 x 32 array, compute only (scalesim_golden.csv, the
+// rows marked "scalesim 3.0.0 run").
+constexpr Reference runs[] = {
+    {"t_dw1", 144, 1, 9, 354, 237, 474},
+    {"t_small", 36, 32, 144, 411, 649, 1259},
+    {"t_odd", 49, 65, 297, 2153, 4289, 3179},
+    {"fc", 1, 1000, 2048, 67519, 194559, 70015},
+    {"c2_a1x1", 3136, 64, 64, 24695, 12919, 30967},
+    {"c2_1x1o", 3136, 256, 64, 98783, 51679, 68599},
+};
+
+TEST(Costs, EqualScaleSimRuns) {
+  for (const Reference& r : runs) {
+    EXPECT_EQ(systolic_cycles(Dataflow::output_stationary, 32, 32, r.m, r.n, r.k), r.os) << r.layer;
+    EXPECT_EQ(systolic_cycles(Dataflow::weight_stationary, 32, 32, r.m, r.n, r.k), r.ws) << r.layer;
+    EXPECT_EQ(systolic_cycles(Dataflow::input_stationary, 32, 32, r.m, r.n, r.k), r.is) << r.layer;
+  }
+}
+
+/// The whole table, where it lies beside the checkout.
+TEST(Costs, EqualScaleSimTable) {
+  namespace fs = std::filesystem;
+  fs::path file;
+  for (fs::path at = fs::path(__FILE__).parent_path(); at.has_relative_path(); at = at.parent_path())
+    if (fs::exists(at / "shared/data/scalesim_golden.csv")) file = at / "shared/data/scalesim_golden.csv";
+  if (file.empty()) GTEST_SKIP() << "scalesim_golden.csv is not here";
+  std::ifstream in(file);
+  std::string line, cell;
+  std::getline(in, line);
+  std::vector<std::string> header;
+  for (std::istringstream row(line); std::getline(row, cell, ',');) header.push_back(cell);
+  int rows = 0;
+  while (std::getline(in, line)) {
+    std::map<std::string, std::string> at;
+    std::istringstream row(line);
+    for (const std::string& key : header) {
+      std::getline(row, cell, ',');
+      at[key] = cell;
+    }
+    const auto number = [&](const char* key) { return std::stoull(at[key]); };
+    // SCALE-Sim counts a last, partial window: ceil((in - filter + stride) / stride).
+    const auto outputs = [&](const char* in_key, const char* filter_key) {
+      const std::uint64_t stride = number("stride");
+      return (number(in_key) - number(filter_key) + 2 * stride - 1) / stride;
+    };
+    const std::uint64_t out_h = outputs("ifmap_h", "filter_h"), out_w = outputs("ifmap_w", "filter_w");
+    const std::uint64_t k = number("filter_h") * number("filter_w") * number("channels");
+    const Dataflow flow = at["dataflow"] == "os"   ? Dataflow::output_stationary
+                          : at["dataflow"] == "ws" ? Dataflow::weight_stationary
+                                                   : Dataflow::input_stationary;
+    const auto array_rows = static_cast<std::uint32_t>(number("array_rows"));
+    const auto columns = static_cast<std::uint32_t>(number("array_cols"));
+    EXPECT_EQ(systolic_cycles(flow, array_rows, columns, out_h * out_w, number("num_filters"), k),
+              number("total_cycles"))
+        << line;
+    EXPECT_EQ(systolic_folds(flow, array_rows, columns, out_h * out_w, number("num_filters"), k), number("folds"))
+        << line;
+    rows++;
+  }
+  EXPECT_GE(rows, 84);
+}
+
+/// Round numbers, so that every expectation below is a calculation by hand.
+Machine simple() {
+  Machine m;
+  m.present = true;
+  m.clock_mhz = 1000;
+  m.mac_rows = m.mac_columns = 32;
+  m.mac_setup_cycles = 10;
+  m.depthwise_lanes = 32;
+  m.depthwise_taps = 3;
+  m.drain_elements_per_cycle = 16;
+  m.vector_lanes = 16;
+  m.vector_setup_cycles = 4;
+  m.dma_burst_bytes = 64;
+  m.dma_outstanding = 16;
+  m.dma_setup_cycles = 20;
+  m.dma_bytes_per_cycle = 8;
+  m.dram_gb_per_s = 10;
+  m.dram_read_efficiency = 0.5;
+  m.dram_write_efficiency = 0.4;
+  m.dram_latency_ns = 100;
+  m.sram_word_bytes = 16;
+  return m;
+}
+
+TEST(Costs, BlockConvolution) {
+  Machine m = simple();
+  Conv c;
+  c.in_c = 40, c.out_c = 64, c.out_h = 5, c.out_w = 6, c.kernel_h = c.kernel_w = 3;
+  // 2 blocks of input channels * 2 of output channels * 9 taps * 30 pixels = 1080, set-up 10;
+  // the drain takes 64 * 30 / 16 = 120.
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 1090);
+  EXPECT_EQ(macs(c), 40u * 64 * 30 * 9);
+  m.stripe_min = 16, m.stripe_max = 16;  // 30 pixels: stripes of 16 and 14, the second costs 16
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 2 * 2 * 9 * 32 + 10);
+  c.in_c = 3;
+  m.packs_narrow_input = true;  // 3 channels * 3 columns share one pass: 3 instead of 9 taps
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 2 * 3 * 32 + 10);
+  c.kernel_h = c.kernel_w = 1;  // 2 * 32 = 64 array cycles, below the drain's 120
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 120 + 10);
+}
+
+TEST(Costs, DepthwiseAndVector) {
+  const Machine m = simple();
+  Conv c;
+  c.depthwise = true;
+  c.in_c = c.out_c = 40, c.out_h = 4, c.out_w = 4, c.kernel_h = c.kernel_w = 3;
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 2 * 3 * 16 + 10);  // 2 groups of lanes, 9 taps in threes
+  Machine slow = m;
+  slow.vector_cycles[static_cast<int>(VectorFunction::table)] = 2.5;
+  EXPECT_DOUBLE_EQ(vector_cycles(slow, VectorFunction::table, 33), 4 + 3 * 2.5);
+  Pool p;
+  p.out_h = p.out_w = 2, p.channels = 16, p.kernel_h = p.kernel_w = 3;
+  EXPECT_DOUBLE_EQ(compute_cycles(m, p), 4 + 4 * 9);
+}
+
+TEST(Costs, OverlappedFolds) {
+  Machine m = simple();
+  m.dataflow = Dataflow::weight_stationary;
+  m.overlaps_folds = true;
+  Conv c;
+  c.in_c = 64, c.out_c = 64, c.out_h = 10, c.out_w = 10;
+  // 4 folds of 100 pixels; one visible load of 32, one fill and drain of 62.
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 10 + 32 + 400 + 62);
+}
+
+TEST(Costs, DmaBurstsAndRates) {
+  const Machine m = simple();
+  Dma d;
+  d.run_bytes = 1000, d.dram_address = 32;  // touches bytes 0..1087 in bursts of 64
+  DmaCost cost = dma_cost(m, d, false);
+  EXPECT_EQ(cost.bytes, 1000u);
+  EXPECT_EQ(cost.dram_bytes, 1088u);
+  EXPECT_DOUBLE_EQ(cost.setup_ns, 120);
+  EXPECT_DOUBLE_EQ(cost.bytes_per_ns, 8);            // 16 bursts of 64 in 100 ns would be 10.24
+  EXPECT_DOUBLE_EQ(dma_ns(m, d, false), 120 + 1088 / 5.0);  // the DRAM reads at 10 * 0.5
+  EXPECT_DOUBLE_EQ(dma_ns(m, d, true), 120 + 1088 / 4.0);
+  Machine narrow = m;
+  narrow.dma_outstanding = 2;  // 128 bytes in flight per 100 ns
+  EXPECT_DOUBLE_EQ(dma_cost(narrow, d, false).bytes_per_ns, 1.28);
+
+  d = {};  // 4 rows of 100 bytes at a pitch of 128: two bursts each
+  d.run_bytes = 100, d.count[2] = 4, d.dram_stride[2] = 128, d.sram_stride[2] = 100;
+  EXPECT_EQ(dma_cost(m, d, false).dram_bytes, 4u * 128);
+  d.dram_stride[2] = 100;  // dense: one run of 400 bytes
+  EXPECT_EQ(dma_cost(m, d, false).dram_bytes, 448u);
+  d.dram_stride[2] = 101;  // any alignment: 100 + 63 bytes on average
+  EXPECT_EQ(dma_cost(m, d, false).dram_bytes, 4u * 163);
+}
+
+TEST(Costs, TransposingDmaTakesAWordPerByte) {
+  const Machine m = simple();
+  Dma d;  // CHW of 16 x 8 x 8 to HWC
+  d.run_bytes = 1;
+  d.count[0] = 16, d.count[1] = 8, d.count[2] = 8;
+  d.dram_stride[0] = 64, d.dram_stride[1] = 8, d.dram_stride[2] = 1;
+  d.sram_stride[0] = 1, d.sram_stride[1] = 128, d.sram_stride[2] = 16;
+  const DmaCost cost = dma_cost(m, d, false);
+  EXPECT_EQ(cost.dram_bytes, 1024u);
+  EXPECT_DOUBLE_EQ(cost.bytes_per_ns, 1);
+}
+
+}  // namespace
+}  // namespace longshore
