@@ -23,6 +23,7 @@ from fashion_mnist import read_split
 
 BATCH = 128
 SEED = 20240229
+SILENT = 1e-6  # variance of a channel that is always zero
 
 
 # ---- the nets: three kinds of part, which training and export both know ----
@@ -157,8 +158,11 @@ class Onnx:
                              kernel_shape=list(part.kernel_size), strides=list(part.stride),
                              pads=pad + pad, group=part.groups)
         if isinstance(part, nn.BatchNorm2d):
+            # A channel that fell silent in training has no variance left. As 1 / sqrt(epsilon) that
+            # would blow up weights that never see anything but zero; 1 gives the same result.
+            var = part.running_var.where(part.running_var > SILENT, torch.tensor(1.0))
             values = {"scale": part.weight, "bias": part.bias,
-                      "mean": part.running_mean, "var": part.running_var}
+                      "mean": part.running_mean, "var": var}
             inputs = [self.const(f"{name}.{key}", v.numpy()) for key, v in values.items()]
             return self.node("BatchNormalization", [x, *inputs], name, epsilon=part.eps)
         if isinstance(part, (nn.ReLU, nn.ReLU6)):
