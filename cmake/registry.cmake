@@ -1,7 +1,8 @@
 # A definition is a file. src/<folder>/<name>.cpp defines `<folder>::<prefix>_<name>`; a dot in the
 # file name becomes an underscore. The table is generated from the folder: adding a file adds the
 # definition, with no list to edit and no global constructor. A file that forgets its constant is a
-# link error that names it. Helpers shared by several definitions are headers.
+# link error that names it. Helpers shared by several definitions are headers; main.cpp and a .cpp
+# beside a header of the same name define nothing.
 #
 # `folder` lies in src/ (or in the project, where it begins with a slash) and may be nested; `space` is
 # the namespace of the definitions and of all() and names(), the stems in the same order.
@@ -18,6 +19,9 @@ function(longshore_registry target folder space prefix type header)
   foreach(file ${files})
     get_filename_component(stem ${file} NAME)
     string(REGEX REPLACE "\\.cpp$" "" stem ${stem})
+    if(stem STREQUAL "main" OR EXISTS ${path}/${stem}.hpp)
+      continue()
+    endif()
     string(MAKE_C_IDENTIFIER ${prefix}_${stem} name)  # a prefix, since `and`, `or`, `if` are keywords
     string(APPEND externs "extern const ${type} ${name};\n")
     string(APPEND rows "    &${name},\n")

@@ -1,0 +1,52 @@
+#include <iostream>
+#include <new>
+#include <vector>
+
+#include "base/error.hpp"
+#include "command.hpp"
+
+namespace {
+
+/// One line, whatever the message holds.
+int complain(int code, std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  std::cerr << "longshore: " << text << std::endl;
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace longshore::exit_code;
+  CLI::App app("Takes a trained model to an edge device: reads ONNX, optimises, quantises, runs on the CPU and on a "
+               "simulated NPU.", "longshore");
+  app.set_version_flag("--version", "longshore " LONGSHORE_VERSION);
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App*, std::function<int()>>> commands;
+  for (const longshore::Command* c : longshore::commands::all()) {
+    CLI::App* sub = app.add_subcommand(std::string(c->name), std::string(c->doc));
+    commands.emplace_back(sub, c->setup(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    return complain(usage, std::string(e.what()) + " (--help shows the usage)");
+  }
+  try {
+    for (const auto& [sub, run] : commands)
+      if (sub->parsed()) {
+        const int code = run();
+        std::cout.flush();
+        return std::cout ? code : complain(bad_input, "cannot write to the standard output");
+      }
+    return usage;
+  } catch (const longshore::Error& e) {
+    return complain(e.code() == longshore::Code::internal ? our_bug : bad_input, e.what());
+  } catch (const std::bad_alloc&) {
+    return complain(bad_input, "out of memory");
+  } catch (const std::exception& e) {
+    return complain(our_bug, std::string("this is a bug: ") + e.what());
+  }
+}
