@@ -29,6 +29,7 @@ extern constinit const OpDef op_conv = {
     .facts = facts,
     .macs = macs,
     .quant = Quant::integer,
+    .weight_axis = [](const NodeTypes&) { return 0; },
     .form = Form::mac,
     .float_rtol = 1e-4f,
     .float_atol = 1e-4f,
