@@ -27,8 +27,9 @@ enum class Storage : std::uint8_t {
 struct ProgramValue {
   std::string name;
   DType dtype = DType::undefined;
-  Shape shape;             // meaningful if fixed_shape
-  bool fixed_shape = true;
+  Shape shape;              // -1 where a dimension is not known
+  bool known_rank = true;   // false: shape is empty and says nothing
+  bool fixed_shape = true;  // all dimensions are known
   std::vector<float> scale;  // empty: not quantised
   std::vector<std::int32_t> zero_point;
   int axis = 0;

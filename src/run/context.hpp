@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+#include <span>
+
+#include "base/threads.hpp"
+#include "run/model.hpp"
+
+namespace longshore {
+
+/// Called after each step of the main program with the views of all its values so far.
+struct StepObserver {
+  void* self = nullptr;
+  void (*done)(void* self, const Program&, std::uint32_t step, std::span<const TensorView> values,
+               double microseconds) = nullptr;
+};
+
+/// One caller's memory for running a Model. Not for two threads at once; make one for each.
+class Context {
+ public:
+  /// Allocates all that the program needs, if its dims are fixed.
+  static Result<Context> create(const Model&, int threads = 1);
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();
+
+  /// Runs the program. Dims that are new may allocate (and specialise the program); known ones
+  /// allocate nothing.
+  Status run(std::span<const TensorView> inputs) noexcept;
+
+  /// Views of the last run's outputs, valid until the next run. They may show an input's memory.
+  std::size_t output_count() const noexcept;
+  TensorView output(std::size_t i) const noexcept;
+
+  void observe(StepObserver) noexcept;
+  /// The program that ran last: the model's own, or that for the inputs' dims.
+  const Program& program() const noexcept;
+  /// Bytes that this context holds.
+  std::uint64_t memory_bytes() const noexcept;
+
+ private:
+  struct State;
+  explicit Context(std::unique_ptr<State>);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace longshore

@@ -1,0 +1,19 @@
+#pragma once
+#include <string_view>
+
+#include "tensor/eval_context.hpp"
+#include "tensor/schema.hpp"
+
+namespace longshore {
+
+/// The generic kernel of an operator, as the caller of Model::load supplies it. The compiler side
+/// makes the table from its operators; the smallest runtime has none.
+struct Operator {
+  std::string_view domain, name;
+  std::size_t (*scratch)(const ScratchContext&) noexcept = nullptr;
+  Status (*eval)(EvalContext&) noexcept = nullptr;
+  Status (*eval_quantised)(EvalContext&) noexcept = nullptr;  // null: dequantise, eval, quantise
+  const Schema* schema = nullptr;  // checked at load where present
+};
+
+}  // namespace longshore
