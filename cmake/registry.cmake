@@ -19,7 +19,8 @@ function(longshore_registry target folder space prefix type header)
   foreach(file ${files})
     get_filename_component(stem ${file} NAME)
     string(REGEX REPLACE "\\.cpp$" "" stem ${stem})
-    if(stem STREQUAL "main" OR EXISTS ${path}/${stem}.hpp)
+    # Beside the commands lie helpers, told by their own header. In src/ each file is a definition.
+    if(folder MATCHES "^/" AND (stem STREQUAL "main" OR EXISTS ${path}/${stem}.hpp))
       continue()
     endif()
     string(MAKE_C_IDENTIFIER ${prefix}_${stem} name)  # a prefix, since `and`, `or`, `if` are keywords
