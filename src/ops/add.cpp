@@ -1,18 +1,7 @@
 #include "ops/elementwise.hpp"
+#include "ops/legacy.hpp"
 
 namespace longshore::ops {
-namespace {
-
-/// Integers wrap around, without undefined behaviour.
-template <class T>
-T sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  else
-    return a + b;
-}
-
-}  // namespace
 
 extern constinit const OpDef op_add = {
     .name = "Add",
@@ -20,8 +9,10 @@ extern constinit const OpDef op_add = {
     .since = 14,
     .schema = {.inputs = {{"A", type_set::numbers, "T"}, {"B", type_set::numbers, "T"}},
                .outputs = {{"C", type_set::numbers, "T"}}},
+    .normalise = legacy_broadcast,
     .infer = infer_broadcast,
-    .eval = eval_binary<NumberTypes, [](auto a, auto b) { return sum(a, b); }>,
+    .eval = eval_binary<NumberTypes, [](auto a, auto b) { return wrapping_add(a, b); }>,
+    .facts = facts_rank,
     .quant = Quant::rescale,
     .form = Form::eltwise,
     .examples = {"(a: f32[2,3,4], b: f32[3,1]) { y = Add(a, b) return y }",

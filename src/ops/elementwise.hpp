@@ -1,6 +1,7 @@
 // Shared by the element-wise operators: types, numpy broadcasting, loops over every type.
 #pragma once
 #include <algorithm>
+#include <cmath>
 
 #include "ir/op.hpp"
 #include "tensor/visit.hpp"
@@ -75,6 +76,7 @@ inline Shape broadcast_strides(const Shape& from, const Shape& to) {
 template <int N>
 class Walk {
  public:
+  Walk() = default;
   Walk(const Shape& dims, const Shape (&strides)[N]) : dims_(dims) {
     for (int n = 0; n < N; n++) strides_[n] = strides[n];
     at_ = dims;
@@ -95,6 +97,54 @@ class Walk {
   std::int64_t offset_[N] = {};
 };
 
+/// The same walk in rows: neighbouring dims are merged where every stride set allows it, and the
+/// innermost one is left to the caller's loop.
+///   for (Rows<2> rows(dims, strides); rows.more(); rows.next())
+///     for (j = 0; j < rows.count(); j++)
+///       to[rows.out() + j] = f(p[rows.at(0) + j * rows.step(0)], ...);
+template <int N>
+class Rows {
+ public:
+  Rows(const Shape& dims, const Shape (&strides)[N]) : left_(dims.elements() > 0 ? 1 : 0) {
+    Shape merged, steps[N];
+    for (int i = 0; i < dims.rank; i++) {
+      if (dims[i] == 1) continue;
+      const int last = merged.rank - 1;
+      bool joins = last >= 0;
+      for (int n = 0; n < N && joins; n++) joins = steps[n][last] == strides[n][i] * dims[i];
+      if (joins) merged[last] *= dims[i];
+      else merged.push(dims[i]);
+      for (int n = 0; n < N; n++) {
+        if (joins) steps[n][last] = strides[n][i];
+        else steps[n].push(strides[n][i]);
+      }
+    }
+    if (merged.rank > 0) {
+      count_ = merged.back();
+      for (int n = 0; n < N; n++) step_[n] = steps[n].back();
+      merged.rank--;
+    }
+    left_ *= merged.elements();
+    walk_ = Walk<N>(merged, steps);
+  }
+  bool more() const { return left_ > 0; }
+  void next() {
+    left_--;
+    out_ += count_;
+    walk_.next();
+  }
+  /// Elements of a row, and the number of the first one.
+  std::int64_t count() const { return count_; }
+  std::int64_t out() const { return out_; }
+  /// Where input n starts in this row, and how far apart its elements are.
+  std::int64_t at(int n) const { return walk_.offset(n); }
+  std::int64_t step(int n) const { return step_[n]; }
+
+ private:
+  std::int64_t left_, count_ = 1, out_ = 0, step_[N] = {};
+  Walk<N> walk_;
+};
+
 inline Status wrong_type(DType t) {
   return Status::error(Code::unsupported, "element type %s is not supported here", name(t).data());
 }
@@ -102,23 +152,34 @@ inline Status cannot_broadcast() {
   return Status::error(Code::bad_argument, "the inputs cannot be broadcast to one another");
 }
 
-/// y[i] = f(x[i]); f sees the compute type of each type in List.
-template <class List, auto f>
-Status eval_unary(EvalContext& c) noexcept {
+/// Rank for the limits of a target; what every element-wise operator says of itself.
+inline void facts_rank(const NodeTypes& n, Facts& facts) {
+  if (n.output().ranked) facts["rank"] = n.output().rank();
+}
+
+/// y[i] = f(x[i]); f sees the compute type of each type in List. Out is the stored output type,
+/// or the input's own when it is void.
+template <class List, class Out = void, class F>
+Status eval_unary_with(EvalContext& c, F&& f) noexcept {
   const TensorView& x = c.input(0);
   MutableView y;
   LONGSHORE_TRY(c.output(0, x.shape, y));
   const bool known = visit_type(List{}, x.dtype, [&]<class T>() {
+    using To = std::conditional_t<std::is_void_v<Out>, T, Out>;
     const T* from = x.as<T>();
-    T* to = y.as<T>();
+    To* to = y.as<To>();
     for (std::int64_t i = 0, n = x.elements(); i < n; i++)
-      to[i] = static_cast<T>(f(static_cast<Compute<T>>(from[i])));
+      to[i] = static_cast<To>(f(static_cast<Compute<T>>(from[i])));
   });
   return known ? Status{} : wrong_type(x.dtype);
 }
+template <class List, auto f, class Out = void>
+Status eval_unary(EvalContext& c) noexcept {
+  return eval_unary_with<List, Out>(c, f);
+}
 
-/// y = f(a, b) with numpy broadcasting. Out is the stored output type for input type T, or T
-/// itself when Out is void. f may return a Status-carrying error through `failed`.
+/// y = f(a, b, status) with numpy broadcasting. Out is the stored output type for input type T,
+/// or T itself when Out is void. f reports an error through `status`.
 template <class List, class Out, class F>
 Status eval_binary_with(EvalContext& c, F&& f) noexcept {
   const TensorView &a = c.input(0), &b = c.input(1);
@@ -126,16 +187,17 @@ Status eval_binary_with(EvalContext& c, F&& f) noexcept {
   if (!broadcast_shape(a.shape, b.shape, dims)) return cannot_broadcast();
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
+  const Shape strides[2] = {broadcast_strides(a.shape, dims), broadcast_strides(b.shape, dims)};
   Status status;
   const bool known = visit_type(List{}, a.dtype, [&]<class T>() {
     using To = std::conditional_t<std::is_void_v<Out>, T, Out>;
-    const T *p = a.as<T>(), *q = b.as<T>();
-    To* to = y.as<To>();
-    const Shape strides[2] = {broadcast_strides(a.shape, dims), broadcast_strides(b.shape, dims)};
-    Walk<2> walk(dims, strides);
-    for (std::int64_t i = 0, n = dims.elements(); i < n; i++, walk.next())
-      to[i] = static_cast<To>(f(static_cast<Compute<T>>(p[walk.offset(0)]),
-                                static_cast<Compute<T>>(q[walk.offset(1)]), status));
+    for (Rows<2> rows(dims, strides); rows.more(); rows.next()) {
+      const T *p = a.as<T>() + rows.at(0), *q = b.as<T>() + rows.at(1);
+      To* to = y.as<To>() + rows.out();
+      for (std::int64_t j = 0; j < rows.count(); j++)
+        to[j] = static_cast<To>(f(static_cast<Compute<T>>(p[j * rows.step(0)]),
+                                  static_cast<Compute<T>>(q[j * rows.step(1)]), status));
+    }
   });
   if (!known) return wrong_type(a.dtype);
   return status;
@@ -143,6 +205,77 @@ Status eval_binary_with(EvalContext& c, F&& f) noexcept {
 template <class List, auto f, class Out = void>
 Status eval_binary(EvalContext& c) noexcept {
   return eval_binary_with<List, Out>(c, [](auto a, auto b, Status&) { return f(a, b); });
+}
+
+/// y[i] = f(f(x0[i], x1[i]), ...) over any number of inputs, broadcast; `finish` sees the result and
+/// the number of inputs. Half types are rounded once, at the end.
+template <class List, class F, class G>
+Status eval_variadic_with(EvalContext& c, F&& f, G&& finish) noexcept {
+  const std::size_t count = c.inputs.size();
+  if (count == 0) return Status::error(Code::bad_model, "it needs at least one input");
+  Shape dims = c.input(0).shape;
+  for (std::size_t k = 1; k < count; k++)
+    if (!broadcast_shape(dims, Shape(c.input(k).shape), dims)) return cannot_broadcast();
+  MutableView y;
+  LONGSHORE_TRY(c.output(0, dims, y));
+  constexpr std::int64_t block = 128;
+  const std::int64_t n = dims.elements();
+  const bool known = visit_type(List{}, y.dtype, [&]<class T>() {
+    Compute<T> values[block];
+    for (std::int64_t start = 0; start < n; start += block) {
+      const std::int64_t size = std::min(block, n - start);
+      for (std::size_t k = 0; k < count; k++) {
+        const TensorView& x = c.input(k);
+        const Shape strides = broadcast_strides(x.shape, dims);
+        for (std::int64_t j = 0; j < size; j++) {
+          std::int64_t rest = start + j, at = 0;
+          for (int i = dims.rank; i-- > 0; rest /= dims[i]) at += rest % dims[i] * strides[i];
+          const auto value = static_cast<Compute<T>>(x.as<T>()[at]);
+          values[j] = k == 0 ? value : f(values[j], value);
+        }
+      }
+      for (std::int64_t j = 0; j < size; j++)
+        y.as<T>()[start + j] = static_cast<T>(finish(values[j], count));
+    }
+  });
+  return known ? Status{} : wrong_type(y.dtype);
+}
+
+/// The larger or smaller number; NaN where either is NaN.
+template <class T>
+T larger(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isnan(a) || std::isnan(b)) return a + b;
+  return a < b ? b : a;
+}
+template <class T>
+T smaller(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isnan(a) || std::isnan(b)) return a + b;
+  return b < a ? b : a;
+}
+
+/// Integer arithmetic that wraps around, without undefined behaviour; floats as they are.
+template <class T>
+T wrapping_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else
+    return a + b;
+}
+template <class T>
+T wrapping_subtract(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  else
+    return a - b;
+}
+template <class T>
+T wrapping_multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  else
+    return a * b;
 }
 
 }  // namespace longshore::ops

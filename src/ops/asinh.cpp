@@ -1,0 +1,19 @@
+#include "ops/elementwise.hpp"
+
+namespace longshore::ops {
+
+extern constinit const OpDef op_asinh = {
+    .name = "Asinh",
+    .doc = "The inverse hyperbolic sine.",
+    .since = 22,
+    .schema = {.inputs = {{"X", type_set::float_types, "T"}},
+               .outputs = {{"Y", type_set::float_types, "T"}}},
+    .infer = infer_same,
+    .eval = eval_unary<FloatTypes, [](auto x) { return std::asinh(x); }>,
+    .facts = facts_rank,
+    .quant = Quant::table,
+    .form = Form::table,
+    .examples = {"(x: f32[2,5]) { y = Asinh(x) return y }"},
+};
+
+}  // namespace longshore::ops

@@ -1,0 +1,17 @@
+#include "ops/elementwise.hpp"
+
+namespace longshore::ops {
+
+extern constinit const OpDef op_bitwise_not = {
+    .name = "BitwiseNot",
+    .doc = "Every bit of an integer turned round.",
+    .since = 18,
+    .schema = {.inputs = {{"X", type_set::integers, "T"}},
+               .outputs = {{"Y", type_set::integers, "T"}}},
+    .infer = infer_same,
+    .eval = eval_unary<IntegerTypes, [](auto x) { return ~x; }>,
+    .facts = facts_rank,
+    .examples = {"(x: i32[4]) { y = BitwiseNot(x) return y }"},
+};
+
+}  // namespace longshore::ops

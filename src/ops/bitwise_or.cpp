@@ -1,0 +1,17 @@
+#include "ops/elementwise.hpp"
+
+namespace longshore::ops {
+
+extern constinit const OpDef op_bitwise_or = {
+    .name = "BitwiseOr",
+    .doc = "The bits that either has.",
+    .since = 18,
+    .schema = {.inputs = {{"A", type_set::integers, "T"}, {"B", type_set::integers, "T"}},
+               .outputs = {{"C", type_set::integers, "T"}}},
+    .infer = infer_broadcast,
+    .eval = eval_binary<IntegerTypes, [](auto a, auto b) { return a | b; }>,
+    .facts = facts_rank,
+    .examples = {"(a: i32[2,3], b: i32[3]) { y = BitwiseOr(a, b) return y }"},
+};
+
+}  // namespace longshore::ops

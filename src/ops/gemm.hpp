@@ -1,0 +1,141 @@
+// Gemm and FusedGemm: y = activation(alpha * A' * B' + beta * C).
+#pragma once
+#include "ops/activation.hpp"
+#include "ops/matmul.hpp"
+#include "tensor/convert.hpp"
+
+namespace longshore::ops {
+
+struct GemmPlan {
+  std::int64_t m = 0, n = 0, k = 0;
+  MatrixSteps a, b;
+};
+
+/// False where the dims do not fit.
+inline bool plan_gemm(const Shape& a, const Shape& b, const Attributes& attributes, GemmPlan& p) noexcept {
+  if (a.rank != 2 || b.rank != 2) return false;
+  const bool flip_a = attributes.integer("transA") != 0, flip_b = attributes.integer("transB") != 0;
+  p.m = a[flip_a ? 1 : 0], p.k = a[flip_a ? 0 : 1], p.n = b[flip_b ? 0 : 1];
+  p.a = flip_a ? MatrixSteps{1, p.m} : MatrixSteps{p.k, 1};
+  p.b = flip_b ? MatrixSteps{1, p.k} : MatrixSteps{p.n, 1};
+  return b[flip_b ? 1 : 0] == p.k;
+}
+
+inline void infer_gemm(InferContext& c) {
+  const TensorType a = c.input(0), b = c.input(1), bias = c.input(2);
+  const std::size_t row = c.attributes().integer("transA") != 0 ? 1 : 0;
+  const std::size_t column = c.attributes().integer("transB") != 0 ? 0 : 1;
+  if ((a.ranked && a.rank() != 2) || (b.ranked && b.rank() != 2))
+    c.fail("it takes matrices, not " + print(a) + " and " + print(b));
+  TensorType y(a.dtype, Dims(2));
+  if (a.ranked) y.dims[0] = a.dims[row];
+  if (b.ranked) y.dims[1] = b.dims[column];
+  if (a.ranked && b.ranked) {
+    const Dim &k = a.dims[1 - row], &l = b.dims[1 - column];
+    if (k.known() && l.known() && k.value != l.value)
+      c.fail("its inputs of " + print(a) + " and " + print(b) + " cannot be multiplied");
+  }
+  if (c.has(2) && bias.ranked) {
+    const std::optional<Dims> dims = broadcast_dims(y.dims, bias.dims);
+    if (!dims || dims->size() != 2) c.fail("its bias of " + print(bias) + " cannot be broadcast to " + print(y));
+  }
+  c.output(0, y);
+}
+
+inline Status eval_gemm(EvalContext& c) noexcept {
+  const TensorView &a = c.input(0), &b = c.input(1), &bias = c.input(2);
+  GemmPlan p;
+  if (!plan_gemm(a.shape, b.shape, c.attributes, p)) return cannot_multiply();
+  const Shape dims{p.m, p.n};
+  Shape with_bias = dims, steps = dims;
+  if (bias.present()) {
+    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims)) return cannot_broadcast();
+    steps = broadcast_strides(bias.shape, dims);
+  }
+  Activation activation;
+  if (!activation_of(c.attributes, activation)) return Status::error(Code::unsupported, "an unknown activation");
+  const double alpha = c.attributes.real("alpha", 1.0f), beta = c.attributes.real("beta", 1.0f);
+  MutableView y;
+  LONGSHORE_TRY(c.output(0, dims, y));
+  const bool known = visit_type(MatrixTypes{}, a.dtype, [&]<class T>() {
+    multiply(a.as<T>(), p.a, b.as<T>(), p.b, p.m, p.n, p.k, [&](std::int64_t i, std::int64_t j, auto sum) {
+      const std::int64_t at = i * steps[0] + j * steps[1];
+      T& to = y.as<T>()[i * p.n + j];
+      if constexpr (std::is_integral_v<T>) {
+        if (alpha == 1 && beta == 1) {
+          to = static_cast<T>(sum + (bias.present() ? static_cast<std::uint64_t>(bias.as<T>()[at]) : 0));
+          return;
+        }
+        double value = alpha * static_cast<double>(static_cast<T>(sum));
+        if (bias.present()) value += beta * static_cast<double>(bias.as<T>()[at]);
+        to = convert<T>(value);
+      } else {
+        double value = alpha * static_cast<double>(sum);
+        if (bias.present()) value += beta * static_cast<double>(static_cast<Compute<T>>(bias.as<T>()[at]));
+        to = static_cast<T>(activation(static_cast<Compute<T>>(value)));
+      }
+    });
+  });
+  return known ? Status{} : wrong_type(a.dtype);
+}
+
+/// y = requantise(sum((a - zero_a) * (b - zero_b)) + bias, scale_a * scale_b[column] / scale_y,
+/// zero_y) into the codes that the activation allows. Other cases take the default way.
+inline Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
+  const TensorView &a = c.input(0), &b = c.input(1), &bias = c.input(2);
+  const QuantView to = c.output_quant(0);
+  const bool flip_b = c.attributes.integer("transB") != 0;
+  ColumnScales scales;
+  Activation activation;
+  const bool known = activation_of(c.attributes, activation);
+  const bool plain = c.attributes.real("alpha", 1.0f) == 1 && c.attributes.real("beta", 1.0f) == 1;
+  auto [lowest, highest] = code_range(c.output_dtype(0));
+  GemmPlan p;
+  if (!known || !plain || !is_byte(a.dtype) || !is_byte(b.dtype) || a.quant.count != 1 || to.count != 1 ||
+      !column_scales(b.quant, flip_b ? 0 : 1, scales) ||
+      (bias.present() && (bias.dtype != DType::i32 || bias.quant.count == 0)) ||
+      !activation.narrow(to.scale[0], to.zero_point[0], lowest, highest))
+    return eval_dequantised(op, c);
+  if (!plan_gemm(a.shape, b.shape, c.attributes, p)) return cannot_multiply();
+  const Shape dims{p.m, p.n};
+  Shape with_bias = dims, steps = dims;
+  if (bias.present()) {
+    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims)) return cannot_broadcast();
+    steps = broadcast_strides(bias.shape, dims);
+  }
+  MutableView y;
+  LONGSHORE_TRY(c.output(0, dims, y));
+  multiply_codes(a, 0, p.a, a.quant.zero_point, false, b, 0, p.b, scales.zero_point, scales.by_column, p.m, p.n, p.k,
+                 [&](std::int64_t i, std::int64_t j, std::int32_t sum) {
+                   auto total = static_cast<std::uint32_t>(sum);
+                   if (bias.present())
+                     total += static_cast<std::uint32_t>(bias.as<std::int32_t>()[i * steps[0] + j * steps[1]]);
+                   const float scale = scales.scale[scales.by_column ? j : 0];
+                   const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
+                   store_code(y, i * p.n + j, requantise(static_cast<std::int32_t>(total), m, to.zero_point[0],
+                                                         lowest, highest, c.rounding));
+                 });
+  return {};
+}
+
+inline std::optional<GemmPlan> gemm_plan_of(const NodeTypes& n) {
+  const std::optional<Shape> a = n.input(0).shape(), b = n.input(1).shape();
+  GemmPlan p;
+  if (!a || !b || !plan_gemm(*a, *b, n.node.attributes, p)) return {};
+  return p;
+}
+inline void facts_gemm(const NodeTypes& n, Facts& facts) {
+  facts["rank"] = 2;
+  if (const std::optional<GemmPlan> p = gemm_plan_of(n)) {
+    facts["in_channels"] = p->k;
+    facts["out_channels"] = p->n;
+    facts["rows"] = p->m;
+    facts["batch"] = 1;
+  }
+}
+inline std::int64_t macs_gemm(const NodeTypes& n) {
+  const std::optional<GemmPlan> p = gemm_plan_of(n);
+  return p ? p->m * p->n * p->k : 0;
+}
+
+}  // namespace longshore::ops

@@ -1,0 +1,20 @@
+#include "ops/requantise_node.hpp"
+
+namespace longshore::ops {
+
+extern constinit const OpDef op_longshore_dequantize = {
+    .name = "Dequantize",
+    .domain = "longshore",
+    .doc = "Codes as a float tensor: x = (q - zero_point) * scale.",
+    .schema = {.inputs = {{"x", types(DType::f32)}}, .outputs = {{"y", types(DType::f32)}}},
+    .infer = infer_same,
+    .eval = eval_copy,
+    .eval_quantised = eval_recode,
+    .facts = facts_rank,
+    .quant = Quant::rescale,
+    .form = Form::quantise,
+    .examples = {"(x: i8[2,3] q(0.5, -3)) { y = longshore.Dequantize(x) return y }",
+                 "(x: i8[2,3] q([0.5, 0.25], [0, 0], axis=0)) { y = longshore.Dequantize(x) return y }"},
+};
+
+}  // namespace longshore::ops

@@ -1,0 +1,147 @@
+// Shared by the matrix products: shapes, the float loop and the integer loop.
+#pragma once
+#include "ir/quantised.hpp"
+#include "ops/elementwise.hpp"
+#include "tensor/quant.hpp"
+
+namespace longshore::ops {
+
+/// Distance in elements between rows and between columns.
+struct MatrixSteps {
+  std::int64_t row = 0, column = 0;
+};
+
+/// numpy.matmul's rule as loops: batch walks over pairs of matrices.
+struct MatMulPlan {
+  Shape output, batch, batch_strides[2];
+  std::int64_t m = 1, n = 1, k = 1;
+};
+
+/// False where the dims do not fit.
+inline bool plan_matmul(Shape a, Shape b, MatMulPlan& p) noexcept {
+  if (a.rank == 0 || b.rank == 0) return false;
+  const bool vector_a = a.rank == 1, vector_b = b.rank == 1;
+  if (vector_a) a = Shape{1, a[0]};
+  if (vector_b) b = Shape{b[0], 1};
+  p.m = a[a.rank - 2], p.k = a.back(), p.n = b.back();
+  if (b[b.rank - 2] != p.k) return false;
+  Shape batch_a = a, batch_b = b;
+  batch_a.rank -= 2, batch_b.rank -= 2;
+  if (!broadcast_shape(batch_a, batch_b, p.batch)) return false;
+  p.batch_strides[0] = broadcast_strides(batch_a, p.batch);
+  p.batch_strides[1] = broadcast_strides(batch_b, p.batch);
+  for (std::int64_t& s : p.batch_strides[0]) s *= p.m * p.k;
+  for (std::int64_t& s : p.batch_strides[1]) s *= p.k * p.n;
+  p.output = p.batch;
+  if (!vector_a) p.output.push(p.m);
+  if (!vector_b) p.output.push(p.n);
+  return true;
+}
+inline Status cannot_multiply() {
+  return Status::error(Code::bad_argument, "the dims of the two matrices do not fit each other");
+}
+
+/// The dims of a product of tensors of these dims, or nothing where they clash.
+inline std::optional<TensorType> matmul_type(const TensorType& a, const TensorType& b, DType dtype) {
+  if (!a.ranked || !b.ranked) return TensorType::unranked(dtype);
+  if (a.rank() == 0 || b.rank() == 0) return {};
+  Dims x = a.dims, y = b.dims;
+  if (a.rank() == 1) x.insert(x.begin(), Dim(1));
+  if (b.rank() == 1) y.emplace_back(1);
+  const Dim &k = x.back(), &l = y[y.size() - 2];
+  if (k.known() && l.known() && k.value != l.value) return {};
+  const std::optional<Dims> batch = broadcast_dims(Dims(x.begin(), x.end() - 2), Dims(y.begin(), y.end() - 2));
+  if (!batch) return {};
+  TensorType out(dtype, *batch);
+  if (a.rank() > 1) out.dims.push_back(x[x.size() - 2]);
+  if (b.rank() > 1) out.dims.push_back(y.back());
+  return out;
+}
+/// Output 0 is the product of inputs `a` and `b`, of element type `dtype` (undefined: as input a).
+inline void infer_product(InferContext& c, std::size_t a, std::size_t b, DType dtype) {
+  const TensorType x = c.input(a), y = c.input(b);
+  const std::optional<TensorType> out = matmul_type(x, y, dtype == DType::undefined ? x.dtype : dtype);
+  if (!out) c.fail("its inputs of " + print(x) + " and " + print(y) + " cannot be multiplied");
+  c.output(0, *out);
+}
+
+/// Floats sum in double, half types in float, integers modulo 2^64.
+template <class T>
+using ProductSum = std::conditional_t<
+    std::is_integral_v<T>, std::uint64_t,
+    std::conditional_t<std::is_same_v<T, float>, double, Compute<T>>>;
+
+/// store(i, j, sum over k of a[i,k] * b[k,j]); the terms are added in the order of k.
+template <class T, class Store>
+void multiply(const T* a, MatrixSteps sa, const T* b, MatrixSteps sb, std::int64_t m, std::int64_t n,
+              std::int64_t k, Store&& store) {
+  using Sum = ProductSum<T>;
+  constexpr std::int64_t block = 64;  // columns at a time: rows of b are read in order
+  for (std::int64_t i = 0; i < m; i++)
+    for (std::int64_t j0 = 0; j0 < n; j0 += block) {
+      const std::int64_t width = std::min(block, n - j0);
+      Sum sum[block] = {};
+      for (std::int64_t t = 0; t < k; t++) {
+        const auto left = static_cast<Sum>(static_cast<Compute<T>>(a[i * sa.row + t * sa.column]));
+        const T* row = b + t * sb.row + j0 * sb.column;
+        for (std::int64_t j = 0; j < width; j++)
+          sum[j] += left * static_cast<Sum>(static_cast<Compute<T>>(row[j * sb.column]));
+      }
+      for (std::int64_t j = 0; j < width; j++) store(i, j0 + j, sum[j]);
+    }
+}
+
+/// Codes of at most 8 bits, minus their zero points; zero points by row of a and column of b, or
+/// one for all. int32 wraps around, as hardware does. store(i, j, sum).
+template <class Store>
+void multiply_codes(const TensorView& a, std::int64_t start_a, MatrixSteps sa, const std::int32_t* zero_a,
+                    bool zero_by_row, const TensorView& b, std::int64_t start_b, MatrixSteps sb,
+                    const std::int32_t* zero_b, bool zero_by_column, std::int64_t m, std::int64_t n,
+                    std::int64_t k, Store&& store) {
+  const auto loops = [&]<class A, class B>(const A* x, const B* w) {
+    constexpr std::int64_t block = 64;
+    for (std::int64_t i = 0; i < m; i++)
+      for (std::int64_t j0 = 0; j0 < n; j0 += block) {
+        const std::int64_t width = std::min(block, n - j0);
+        std::uint32_t sum[block] = {};
+        std::int32_t zero[block] = {};
+        for (std::int64_t j = 0; j < width; j++)
+          if (zero_b) zero[j] = zero_b[zero_by_column ? j0 + j : 0];
+        const std::int32_t zero_x = zero_a ? zero_a[zero_by_row ? i : 0] : 0;
+        for (std::int64_t t = 0; t < k; t++) {
+          const std::int32_t left = x[i * sa.row + t * sa.column] - zero_x;
+          const B* row = w + t * sb.row + j0 * sb.column;
+          for (std::int64_t j = 0; j < width; j++)
+            sum[j] += static_cast<std::uint32_t>(left * (row[j * sb.column] - zero[j]));
+        }
+        for (std::int64_t j = 0; j < width; j++) store(i, j0 + j, static_cast<std::int32_t>(sum[j]));
+      }
+  };
+  const bool signed_a = a.dtype != DType::u8, signed_b = b.dtype != DType::u8;
+  const auto *pa = a.as<std::int8_t>() + start_a, *pb = b.as<std::int8_t>() + start_b;
+  const auto *ua = a.as<std::uint8_t>() + start_a, *ub = b.as<std::uint8_t>() + start_b;
+  if (signed_a && signed_b) loops(pa, pb);
+  else if (signed_a) loops(pa, ub);
+  else if (signed_b) loops(ua, pb);
+  else loops(ua, ub);
+}
+
+/// One scale for all, or one for each column of b: the forms that integer products take.
+struct ColumnScales {
+  const float* scale = nullptr;
+  const std::int32_t* zero_point = nullptr;
+  bool by_column = false;
+};
+/// False where b's quantisation runs along another axis than its columns.
+inline bool column_scales(const QuantView& q, int column_axis, ColumnScales& out) noexcept {
+  out = {q.scale, q.zero_point, q.count > 1};
+  return q.count == 1 || (q.count > 1 && q.axis == column_axis);
+}
+
+using MatrixTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+inline constexpr Types matrix_types = type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64);
+
+/// True for codes that the integer products take.
+inline bool is_byte(DType t) noexcept { return t == DType::i8 || t == DType::u8; }
+
+}  // namespace longshore::ops

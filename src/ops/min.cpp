@@ -1,0 +1,28 @@
+#include "ops/elementwise.hpp"
+
+namespace longshore::ops {
+namespace {
+
+Status eval(EvalContext& c) noexcept {
+  return eval_variadic_with<NumberTypes>(c, [](auto a, auto b) { return smaller(a, b); },
+                                        [](auto x, std::size_t) { return x; });
+}
+
+}  // namespace
+
+extern constinit const OpDef op_min = {
+    .name = "Min",
+    .doc = "The smallest of the inputs, element by element; NaN where any is NaN.",
+    .since = 13,
+    .schema = {.inputs = {{"data", type_set::numbers, "T", Presence::variadic}},
+               .outputs = {{"Y", type_set::numbers, "T"}}},
+    .infer = infer_broadcast,
+    .eval = eval,
+    .facts = facts_rank,
+    .quant = Quant::rescale,
+    .form = Form::eltwise,
+    .examples = {"(a: f32[2,3], b: f32[3], c: f32[]) { y = Min(a, b, c) return y }",
+                 "(a: u8[4], b: u8[4]) { y = Min(a, b) return y }"},
+};
+
+}  // namespace longshore::ops

@@ -1,0 +1,20 @@
+#include "ops/elementwise.hpp"
+#include "ops/activation.hpp"
+
+namespace longshore::ops {
+
+extern constinit const OpDef op_mish = {
+    .name = "Mish",
+    .doc = "y = x * tanh(softplus(x)).",
+    .since = 22,
+    .schema = {.inputs = {{"X", type_set::float_types, "T"}},
+               .outputs = {{"Y", type_set::float_types, "T"}}},
+    .infer = infer_same,
+    .eval = eval_unary<FloatTypes, [](auto x) { return x * std::tanh(softplus(x)); }>,
+    .facts = facts_rank,
+    .quant = Quant::table,
+    .form = Form::table,
+    .examples = {"(x: f32[2,5]) { y = Mish(x) return y }"},
+};
+
+}  // namespace longshore::ops

@@ -1,0 +1,46 @@
+#include "ops/gemm.hpp"
+
+namespace longshore::ops {
+
+extern const OpDef op_ms_fused_gemm;
+
+namespace {
+
+Status eval_quantised(EvalContext& c) noexcept { return eval_gemm_quantised(op_ms_fused_gemm, c); }
+
+}  // namespace
+
+extern constinit const OpDef op_ms_fused_gemm = {
+    .name = "FusedGemm",
+    .domain = "com.microsoft",
+    .doc = "Gemm and then an activation: Relu, Clip, LeakyRelu, Sigmoid, Tanh or HardSigmoid.",
+    .schema = {.inputs = {{"A", type_set::float_types, "T"},
+                          {"B", type_set::float_types, "T"},
+                          {"C", type_set::float_types, "T", Presence::optional}},
+               .outputs = {{"Y", type_set::float_types, "T"}},
+               .attributes = {{"alpha", AttributeKind::real},
+                              {"beta", AttributeKind::real},
+                              {"transA"},
+                              {"transB"},
+                              {"activation", AttributeKind::text},
+                              {"activation_params", AttributeKind::reals},
+                              {"activation_alpha", AttributeKind::real},
+                              {"activation_beta", AttributeKind::real},
+                              {"activation_gamma", AttributeKind::real}}},
+    .infer = infer_gemm,
+    .eval = eval_gemm,
+    .eval_quantised = eval_quantised,
+    .facts = facts_gemm,
+    .macs = macs_gemm,
+    .quant = Quant::integer,
+    .form = Form::mac,
+    .float_rtol = 1e-4f,  // the order of the sum is free
+    .float_atol = 1e-4f,
+    .examples = {"(a: f32[2,4], b: f32[4,3], c: f32[3]) { y = com.microsoft.FusedGemm(a, b, c, activation=\"Relu\") return y }",
+                 "(a: f32[2,4], b: f32[4,3]) { y = com.microsoft.FusedGemm(a, b, activation=\"Clip\", "
+                 "activation_params=[0, 6]) return y }",
+                 "(a: i8[2,2] q(0.5, 3)) { y: i8[2,2] q(0.125, 4) = com.microsoft.FusedGemm(a, "
+                 "i8[2,2] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4}, _, transB=1, activation=\"Relu\") return y }"},
+};
+
+}  // namespace longshore::ops

@@ -1,0 +1,30 @@
+#include "ops/reduce.hpp"
+
+namespace longshore::ops {
+namespace {
+
+template <class A, class T>
+struct State {
+  A value = A{0};
+  void add(A x) { value += x; }
+  auto result(std::int64_t, Status&) const { return std::log(value); }
+};
+
+}  // namespace
+
+extern constinit const OpDef op_reduce_log_sum = {
+    .name = "ReduceLogSum",
+    .doc = "The logarithm of the sum over the axes.",
+    .since = 18,
+    .schema = {.inputs = {{"data", reduce_types, "T"}, {"axes", type_set::int64, {}, Presence::optional}},
+               .outputs = {{"reduced", reduce_types, "T"}},
+               .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
+    .normalise = normalise_axes<18>,
+    .infer = infer_reduction,
+    .eval = eval_reduce<ReduceTypes, State, true>,
+    .facts = facts_reduce,
+    .examples = {"(x: f32[2,3,4]) { y = ReduceLogSum(x, i64[1]{-1}) return y }",
+                 "(x: i32[2,3,4]) { y = ReduceLogSum(x, i64[2]{0,2}, keepdims=0) return y }"},
+};
+
+}  // namespace longshore::ops

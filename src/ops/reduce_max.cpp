@@ -1,0 +1,41 @@
+#include "ops/reduce.hpp"
+
+namespace longshore::ops {
+namespace {
+
+using Types = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t,
+                       std::int8_t, std::uint8_t, Bool8>;
+
+template <class A, class T>
+struct State {
+  /// The answer for no elements.
+  static A start() {
+    using Limits = std::numeric_limits<std::conditional_t<std::is_integral_v<A>, T, A>>;
+    if constexpr (std::is_same_v<T, Bool8>) return A{0};
+    else return Limits::has_infinity ? -Limits::infinity() : static_cast<A>(Limits::lowest());
+  }
+  A value = start();
+  void add(A x) { value = larger(value, x); }
+  A result(std::int64_t, Status&) const { return value; }
+};
+
+}  // namespace
+
+extern constinit const OpDef op_reduce_max = {
+    .name = "ReduceMax",
+    .doc = "The largest over the axes; NaN where any is NaN. Booleans count as 0 and 1.",
+    .since = 20,
+    .schema = {.inputs = {{"data", reduce_types | types(DType::i8, DType::u8, DType::boolean), "T"}, {"axes", type_set::int64, {}, Presence::optional}},
+               .outputs = {{"reduced", reduce_types | types(DType::i8, DType::u8, DType::boolean), "T"}},
+               .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
+    .normalise = normalise_axes<18>,
+    .infer = infer_reduction,
+    .eval = eval_reduce<Types, State>,
+    .facts = facts_reduce,
+    .quant = Quant::same,
+    .examples = {"(x: f32[2,3,4]) { y = ReduceMax(x, i64[1]{-1}) return y }",
+                 "(x: u8[2,3,4]) { y = ReduceMax(x, i64[2]{0,2}, keepdims=0) return y }",
+                 "(x: bool[2,3]) { y = ReduceMax(x) return y }"},
+};
+
+}  // namespace longshore::ops

@@ -1,0 +1,28 @@
+#include "ops/elementwise.hpp"
+
+namespace longshore::ops {
+namespace {
+
+Status eval(EvalContext& c) noexcept {
+  return eval_variadic_with<FloatTypes>(c, [](auto a, auto b) { return a + b; },
+                                        [](auto x, std::size_t) { return x; });
+}
+
+}  // namespace
+
+extern constinit const OpDef op_sum = {
+    .name = "Sum",
+    .doc = "The sum of the inputs, element by element.",
+    .since = 13,
+    .schema = {.inputs = {{"data", type_set::float_types, "T", Presence::variadic}},
+               .outputs = {{"Y", type_set::float_types, "T"}}},
+    .infer = infer_broadcast,
+    .eval = eval,
+    .facts = facts_rank,
+    .quant = Quant::rescale,
+    .form = Form::eltwise,
+    .examples = {"(a: f32[2,3], b: f32[3], c: f32[]) { y = Sum(a, b, c) return y }",
+                 "(a: f16[4]) { y = Sum(a) return y }"},
+};
+
+}  // namespace longshore::ops
