@@ -1,6 +1,6 @@
 // Gemm and FusedGemm: y = activation(alpha * A' * B' + beta * C).
 #pragma once
-#include "ops/activation.hpp"
+#include "ops/fused_activation.hpp"
 #include "ops/matmul.hpp"
 #include "tensor/convert.hpp"
 
@@ -42,6 +42,17 @@ inline void infer_gemm(InferContext& c) {
   c.output(0, y);
 }
 
+/// From `activation` and its parameters: activation_params as of FusedConv, or activation_alpha and
+/// activation_beta.
+inline Status activation_of_gemm(const Attributes& attributes, FusedActivation& out) noexcept {
+  float parameters[2] = {};
+  std::size_t count = 0;
+  for (std::string_view name : {"activation_alpha", "activation_beta"})
+    if (attributes.has(name)) parameters[count++] = attributes.real(name);
+  const std::span<const float> given = attributes.reals("activation_params");
+  return FusedActivation::from(attributes.text("activation"), given.empty() ? std::span(parameters, count) : given, out);
+}
+
 inline Status eval_gemm(EvalContext& c) noexcept {
   const TensorView &a = c.input(0), &b = c.input(1), &bias = c.input(2);
   GemmPlan p;
@@ -52,8 +63,8 @@ inline Status eval_gemm(EvalContext& c) noexcept {
     if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims)) return cannot_broadcast();
     steps = broadcast_strides(bias.shape, dims);
   }
-  Activation activation;
-  if (!activation_of(c.attributes, activation)) return Status::error(Code::unsupported, "an unknown activation");
+  FusedActivation activation;
+  LONGSHORE_TRY(activation_of_gemm(c.attributes, activation));
   const double alpha = c.attributes.real("alpha", 1.0f), beta = c.attributes.real("beta", 1.0f);
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
@@ -86,16 +97,16 @@ inline Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
   const QuantView to = c.output_quant(0);
   const bool flip_b = c.attributes.integer("transB") != 0;
   ColumnScales scales;
-  Activation activation;
-  const bool known = activation_of(c.attributes, activation);
+  FusedActivation activation;
+  LONGSHORE_TRY(activation_of_gemm(c.attributes, activation));
   const bool plain = c.attributes.real("alpha", 1.0f) == 1 && c.attributes.real("beta", 1.0f) == 1;
   auto [lowest, highest] = code_range(c.output_dtype(0));
   GemmPlan p;
-  if (!known || !plain || !is_byte(a.dtype) || !is_byte(b.dtype) || a.quant.count != 1 || to.count != 1 ||
+  if (!plain || !is_byte(a.dtype) || !is_byte(b.dtype) || a.quant.count != 1 || to.count != 1 ||
       !column_scales(b.quant, flip_b ? 0 : 1, scales) ||
-      (bias.present() && (bias.dtype != DType::i32 || bias.quant.count == 0)) ||
-      !activation.narrow(to.scale[0], to.zero_point[0], lowest, highest))
+      (bias.present() && (bias.dtype != DType::i32 || bias.quant.count == 0)) || !activation.narrows())
     return eval_dequantised(op, c);
+  activation.narrow(to.scale[0], to.zero_point[0], lowest, highest);
   if (!plan_gemm(a.shape, b.shape, c.attributes, p)) return cannot_multiply();
   const Shape dims{p.m, p.n};
   Shape with_bias = dims, steps = dims;
