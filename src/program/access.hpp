@@ -75,6 +75,9 @@ struct MemorySizes {
   std::uint64_t arena = 0, constants = 0;
 };
 
+/// The machine's numbers are in their ranges; true for one that is not present.
+Status check(const Machine&) noexcept;
+
 /// Ranges, alignment and bounds of one instruction: after this its execution cannot leave memory.
 Status check(const Machine&, const MemorySizes&, const Instruction&) noexcept;
 

@@ -10,6 +10,7 @@ namespace longshore {
 namespace {
 
 constexpr std::uint64_t most_work = std::uint64_t{1} << 36;  // multiply-adds or window elements
+constexpr std::uint64_t most_tile = std::uint64_t{1} << 26;  // elements of a padded tile
 constexpr std::uint64_t most_run_bytes = std::uint64_t{1} << 31;
 
 [[gnu::format(printf, 1, 2)]] Status refuse(const char* format, ...) {
@@ -90,6 +91,10 @@ Status check_conv(const Machine& m, const Conv& c) {
                   m.accumulators);
   const Wide work = Wide{c.out_h} * c.out_w * c.out_c * c.kernel_h * c.kernel_w * (c.depthwise ? 1 : c.in_c);
   if (work > most_work) return refuse("too much work for one instruction");
+  // The simulator widens the padded tile and the weights.
+  const Wide padded = (Wide{c.pad_top} + c.in_h + c.pad_bottom) * (Wide{c.pad_left} + c.in_w + c.pad_right) * c.in_c;
+  const Wide weights = Wide{c.kernel_h} * c.kernel_w * c.in_c * (c.depthwise ? 1 : c.out_c);
+  if (padded > most_tile || weights > most_tile) return refuse("too large a tile for one instruction");
   if (c.finish && !m.rounds(static_cast<int>(c.rounding))) return refuse("the machine lacks this rounding mode");
   LONGSHORE_TRY(aligned("in", c.in.address, m.mac_alignment));
   LONGSHORE_TRY(aligned("in_pixel_stride", c.in_w > 1 ? c.in.pixel_stride : 0, m.mac_alignment));
@@ -133,7 +138,7 @@ Status check_vector(const Machine& m, const Operation& operation) {
   if (const auto* o = std::get_if<Pool>(&operation)) {
     if (static_cast<unsigned>(o->function) > 1) return refuse("no such pooling function");
     LONGSHORE_TRY(check_windows(*o));
-    if (std::uint64_t{o->out_h} * o->out_w > (most_work >> 16) / o->kernel_h / o->kernel_w)
+    if (std::uint64_t{o->out_h} * o->out_w > most_tile / o->kernel_h / o->kernel_w)
       return refuse("too much work for one instruction");
     if (o->function == Pool::Function::max) return has(VectorFunction::max_pool);
     if (!m.rounds(static_cast<int>(o->rounding))) return refuse("the machine lacks this rounding mode");
@@ -215,11 +220,46 @@ Status check(const Machine& m, const MemorySizes& sizes, const Instruction& inst
   return {};
 }
 
+Status check(const Machine& m) noexcept {
+  if (!m.present) return {};
+  Status status;
+  Machine::each(m, [&](const char* section, const char* key, const auto& member) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, double>)
+      if (status.ok() && (!(member >= 0) || member > 1e12))
+        status = refuse("machine: %s.%s is %g, expected 0..1e12", section, key, member);
+  });
+  const auto positive = [&](const char* what, double value, double most) {
+    if (status.ok() && (!(value > 0) || value > most))
+      status = refuse("machine: %s is %g, expected above 0 and up to %g", what, value, most);
+  };
+  positive("cores.count", m.cores, 64);
+  positive("clock.mhz", m.clock_mhz, 1e5);
+  positive("mac.rows", m.mac_rows, 65536);
+  positive("mac.columns", m.mac_columns, 65536);
+  positive("sram.bytes", m.sram_bytes, 1 << 30);
+  positive("sram.word_bytes", m.sram_word_bytes, 65536);
+  positive("vector.lanes", m.vector_lanes, 65536);
+  positive("dma.bytes_per_cycle", m.dma_bytes_per_cycle, 1e6);
+  positive("dma.burst_bytes", m.dma_burst_bytes, 1 << 20);
+  positive("dma.outstanding", m.dma_outstanding, 1 << 20);
+  positive("dram.gb_per_s", m.dram_gb_per_s, 1e6);
+  positive("dram.read_efficiency", m.dram_read_efficiency, 1);
+  positive("dram.write_efficiency", m.dram_write_efficiency, 1);
+  positive("cache.line_bytes", m.cache_line_bytes, 4096);
+  positive("control.semaphores", m.semaphores, 1 << 20);
+  if (m.depthwise_lanes > 0) positive("mac.depthwise_taps", m.depthwise_taps, 65536);
+  if (status.ok() && static_cast<unsigned>(m.dataflow) > 3) status = refuse("machine: no such dataflow");
+  if (status.ok() && std::uint64_t{m.cores} * m.sram_bytes > std::uint64_t{4} << 30)
+    status = Status::error(Code::exhausted, "machine: more than 4 GiB of SRAM");
+  return status;
+}
+
 Status check(const Program& program) noexcept {
   const Machine& m = program.machine;
+  LONGSHORE_TRY(check(m));
+  if (program.arena_bytes > std::uint64_t{64} << 30)
+    return Status::error(Code::exhausted, "an arena of more than 64 GiB");
   const MemorySizes sizes{program.arena_bytes, program.constants ? program.constants->size() : 0};
-  if (m.present && (m.cores == 0 || m.cores > 64)) return refuse("the machine has %u cores, expected 1..64", m.cores);
-  if (m.present && !(m.clock_mhz > 0)) return refuse("the machine's clock is %g MHz", m.clock_mhz);
   for (int q = 0; q < queue_count; q++) {
     const auto& queue = program.queues[q];
     if (!m.present && !queue.empty()) return refuse("instructions for an NPU, but the machine has none");

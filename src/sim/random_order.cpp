@@ -1,0 +1,57 @@
+#include <random>
+
+#include "program/access.hpp"
+#include "sim/schedule.hpp"
+
+namespace longshore {
+
+Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t seed) noexcept {
+  const auto lists = engine_lists(program);
+  const Engine cpu = cpu_engine(program.machine);
+  std::vector<std::size_t> next(lists.size(), 0);
+  std::vector<std::uint64_t> semaphores(program.machine.semaphores, 0);
+  std::vector<Effect> order;
+  std::mt19937_64 random(seed);
+
+  const auto try_one = [&](Engine e) {  // false: blocked
+    const std::uint32_t index = lists[e][next[e]];
+    std::uint32_t wait = no_index, signal = no_index, count = 1;
+    bool effect = false;
+    if (e == cpu) {
+      const Step& step = program.steps[index];
+      if (step.kind == Step::Kind::wait) wait = step.semaphore;
+      else if (step.kind == Step::Kind::signal) signal = step.semaphore;
+      else effect = true;
+    } else {
+      const Operation& operation = program.queues[e % queue_count][index].operation;
+      if (const auto* w = std::get_if<Wait>(&operation)) wait = w->semaphore, count = w->count;
+      else if (const auto* s = std::get_if<Signal>(&operation)) signal = s->semaphore, count = s->count;
+      else effect = !is_control(operation);
+    }
+    if (wait != no_index) {
+      if (semaphores[wait] < count) return false;
+      semaphores[wait] -= count;
+    }
+    if (signal != no_index) semaphores[signal] += count;
+    if (effect) order.push_back({e, index});
+    next[e]++;
+    return true;
+  };
+
+  std::vector<Engine> open;
+  while (true) {
+    open.clear();
+    for (Engine e = 0; e < lists.size(); e++)
+      if (next[e] < lists[e].size()) open.push_back(e);
+    if (open.empty()) return order;
+    bool moved = false;
+    while (!open.empty() && !moved) {
+      const std::size_t pick = random() % open.size();
+      moved = try_one(open[pick]);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
+    }
+    if (!moved) return Status::error(Code::bad_model, "deadlock");
+  }
+}
+
+}  // namespace longshore

@@ -1,0 +1,95 @@
+// When everything happens: an event per instruction, no clock ticks. Time does not depend on data, so
+// one schedule serves every input.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "program/program.hpp"
+
+namespace longshore {
+
+/// A thing that works through a list in order: core * queue_count + queue, or the CPU behind them.
+using Engine = std::uint32_t;
+inline Engine engine_of(const Instruction& i) noexcept {
+  return i.core * static_cast<Engine>(queue_count) + static_cast<Engine>(i.queue);
+}
+inline Engine cpu_engine(const Machine& m) noexcept {
+  return m.present ? m.cores * static_cast<Engine>(queue_count) : 0;
+}
+/// dma_in, mac.1, cpu, ...: the core is named where there are several.
+std::string engine_name(const Machine&, Engine);
+
+/// The lists of all engines, as indices into Program::queues[engine % queue_count], or
+/// Program::steps for the CPU.
+std::vector<std::vector<std::uint32_t>> engine_lists(const Program&);
+
+/// What time goes to. Where several happen at once, the first in this order is charged.
+enum class Activity : std::uint8_t { compute, dma, dispatch, host, idle };
+inline constexpr int activity_count = 5;
+const char* name(Activity) noexcept;
+
+struct Interval {
+  Engine engine = 0;
+  std::uint32_t index = 0;  // into Program::queues[engine % queue_count] or Program::steps
+  std::uint32_t layer = no_index;
+  Activity activity = Activity::compute;
+  double start_ns = 0, end_ns = 0;
+};
+
+/// Time of a layer or of all: [activity], and the sum. Each moment is charged once.
+struct TimeSplit {
+  double ns[activity_count] = {};
+  double total_ns() const noexcept {
+    double sum = 0;
+    for (double n : ns) sum += n;
+    return sum;
+  }
+};
+
+struct LayerTiming {
+  TimeSplit time;
+  double busy_ns[activity_count] = {};  // overlap not removed: sums of intervals
+  std::uint64_t macs = 0, dram_bytes = 0;
+};
+
+struct MarkTime {
+  Engine engine;
+  std::uint32_t layer;
+  bool begin;
+  double ns;
+};
+
+struct Timing {
+  double total_ns = 0;
+  TimeSplit time;
+  std::vector<double> busy_ns;      // per engine
+  std::vector<LayerTiming> layers;  // as Program::layers
+  std::uint64_t macs = 0;
+  std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;  // useful bytes, bursts not counted
+  std::uint64_t sram_peak_bytes = 0;                        // highest byte used, greatest core
+  std::uint64_t arena_peak_bytes = 0;                       // highest byte of the arena that a DMA uses
+  double energy_uj = 0;             // 0 where the machine has no numbers
+  std::vector<Interval> intervals;  // by start
+  std::vector<MarkTime> marks;
+};
+
+/// An instruction or step that has effects, in an order that respects queues and semaphores.
+struct Effect {
+  Engine engine;
+  std::uint32_t index;
+};
+
+struct Schedule {
+  Timing timing;
+  std::vector<Effect> order;
+};
+
+/// Runs the program's events. The program must have passed `check`. A deadlock is an error.
+Result<Schedule> schedule(const Program&) noexcept;
+
+/// A legal order drawn at random, without time: any engine that is not blocked may go next.
+Result<std::vector<Effect>> random_order(const Program&, std::uint64_t seed) noexcept;
+
+}  // namespace longshore

@@ -1,0 +1,86 @@
+#include "sim/simulate.hpp"
+
+#include <utility>
+
+#include "program/access.hpp"
+
+namespace longshore {
+namespace {
+
+std::span<const std::byte> constants_of(const Program& program) {
+  return program.constants ? program.constants->bytes() : std::span<const std::byte>();
+}
+
+}  // namespace
+
+Result<Simulator> Simulator::create(const Program& program, SimulatorOptions options) noexcept {
+  LONGSHORE_TRY(check(program));
+  Simulator simulator(program);
+  Result<Schedule> schedule = longshore::schedule(program);
+  if (!schedule.ok()) return schedule.status();
+  simulator.schedule_ = std::move(*schedule);
+  simulator.memory_.emplace(program.machine, program.machine.present && !program.machine.coherent ? program.arena_bytes : 0,
+                            constants_of(program), options.poison);
+  return simulator;
+}
+
+Status Simulator::run(std::span<std::byte> arena, Host& host) noexcept { return run(arena, host, schedule_.order); }
+
+Status Simulator::run_in_random_order(std::span<std::byte> arena, Host& host, std::uint64_t seed) noexcept {
+  const Result<std::vector<Effect>> order = random_order(*program_, seed);
+  if (!order.ok()) return order.status();
+  return run(arena, host, *order);
+}
+
+Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Effect> order) noexcept {
+  const Program& program = *program_;
+  if (arena.size() != program.arena_bytes)
+    return Status::error(Code::bad_argument, "an arena of %zu bytes, the program needs %llu", arena.size(),
+                         static_cast<unsigned long long>(program.arena_bytes));
+  const Engine cpu = cpu_engine(program.machine);
+  const bool shared = program.machine.coherent && program.machine.present;
+  if (shared) memory_->share(arena);
+  memory_->reset();
+  for (const Effect& effect : order) {
+    if (effect.engine != cpu) {
+      const Instruction& instruction = program.queues[effect.engine % queue_count][effect.index];
+      const Status status = execute(instruction, *memory_, workspace_);
+      if (!status.ok())
+        return Status::error(status.code(), "%s[%u]: %s", engine_name(program.machine, effect.engine).c_str(),
+                             effect.index, status.text());
+      continue;
+    }
+    const Step& step = program.steps[effect.index];
+    switch (step.kind) {
+      case Step::Kind::op:
+        LONGSHORE_TRY(host.run_step(step, effect.index, arena));
+        if (shared)
+          for (std::uint32_t v : step.outputs) mark_written(v);
+        break;
+      case Step::Kind::clean:
+        if (!shared && program.machine.present) memory_->clean(arena, step.offset, step.bytes);
+        break;
+      case Step::Kind::invalidate:
+        if (!shared && program.machine.present) memory_->invalidate(arena, step.offset, step.bytes);
+        break;
+      default: break;
+    }
+  }
+  return {};
+}
+
+void Simulator::mark_written(std::uint32_t value) noexcept {
+  if (value == no_index) return;
+  const ProgramValue& v = program_->values[value];
+  if (v.storage == Storage::arena && v.fixed_shape)
+    memory_->mark_dram(v.offset, static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype));
+}
+
+Result<Timing> predict(const Program& program) noexcept {
+  LONGSHORE_TRY(check(program));
+  Result<Schedule> schedule = longshore::schedule(program);
+  if (!schedule.ok()) return schedule.status();
+  return std::move(schedule->timing);
+}
+
+}  // namespace longshore
