@@ -38,6 +38,7 @@ Specialise specialiser(Graph graph, std::function<Graph(const Graph&)> prepare) 
 struct Runner::State {
   std::size_t graph_values = 0;
   std::function<void(ValueId, const TensorView&)> observe;
+  std::optional<Model> model;
   std::optional<Context> context;
 
   static void done(void* self, const Program& program, std::uint32_t step, std::span<const TensorView> values, double) {
@@ -54,11 +55,14 @@ Runner::Runner(Graph graph, RunnerOptions options) : state_(std::make_unique<Sta
   LoadOptions load;
   load.operators = operator_table();
   load.fast_kernels = options.fast_kernels;
+  load.limit_isa = options.isa.has_value();
+  load.isa = options.isa.value_or(cpu::Isa::generic);
   load.specialise = specialiser(std::move(graph));
   Result<Model> model = Model::load(std::move(program), load);
   require(model.status());
   Result<Context> context = Context::create(*model, options.threads);
   require(context.status());
+  state_->model = *model;
   state_->context.emplace(std::move(*context));
   if (state_->observe) state_->context->observe({state_.get(), State::done});
 }
@@ -74,6 +78,13 @@ std::vector<Tensor> Runner::run(std::span<const Tensor> inputs) {
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < context.output_count(); i++) out.push_back(copy_tensor(context.output(i)));
   return out;
+}
+
+std::vector<std::string> Runner::kernels() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < state_->model->program().steps.size(); i++)
+    names.emplace_back(state_->model->kernel_name(i));
+  return names;
 }
 
 }  // namespace longshore

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@ Specialise specialiser(Graph, std::function<Graph(const Graph&)> prepare = nullp
 struct RunnerOptions {
   int threads = 1;
   bool fast_kernels = true;
+  std::optional<cpu::Isa> isa;  // the best that may be used
   /// Called with every value as it is computed, in the ids of the given graph (inputs and
   /// constants excluded), as EvaluateOptions::observe.
   std::function<void(ValueId, const TensorView&)> observe;
@@ -34,6 +36,8 @@ class Runner {
 
   /// Throws on a wrong input, or when an operator reports an error.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
+  /// The kernel of each step, for tests and reports.
+  std::vector<std::string> kernels() const;
 
  private:
   struct State;

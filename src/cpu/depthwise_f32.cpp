@@ -1,0 +1,8 @@
+#include "cpu/depthwise_f32_body.inner.hpp"
+#include "cpu/kernel.hpp"
+
+namespace longshore::inners {
+
+extern constinit const cpu::Inner inner_depthwise_f32 = {"depthwise_f32", cpu::Isa::generic, &cpu::depthwise_f32};
+
+}  // namespace longshore::inners
