@@ -7,6 +7,8 @@
 
 #include "base/error.hpp"
 #include "ir/op.hpp"
+#include "measure/runner.hpp"
+#include "optimize/optimize.hpp"
 #include "read/read.hpp"
 
 namespace longshore {
@@ -76,10 +78,13 @@ std::vector<Tensor> read_inputs(const ReadResult& model, const DataSet& set) {
 }
 
 /// A loaded model.
-using Runner = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+using Run = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
-Runner load(const Graph& graph, Engine engine) {
-  if (engine == Engine::cpu) fail(Code::unsupported, "test-onnx --on cpu is not there yet");
+Run load(const Graph& graph, Engine engine) {
+  if (engine == Engine::cpu) {
+    const auto runner = std::make_shared<Runner>(graph);
+    return [runner](std::span<const Tensor> inputs) { return runner->run(inputs); };
+  }
   return [&graph](std::span<const Tensor> inputs) { return evaluate(graph, inputs); };
 }
 
@@ -88,7 +93,7 @@ std::string judge(const OnnxCase& c, const ReadResult& model, const Graph& graph
   const std::vector<DataSet> sets = data_sets(c);
   if (sets.empty() && c.kind != OnnxCase::Kind::reject && c.kind != OnnxCase::Kind::no_crash)
     return "it has no test_data_set_0";
-  const Runner run = load(graph, engine);
+  const Run run = load(graph, engine);
   std::vector<std::vector<Tensor>> answers;
   for (const DataSet& set : sets) answers.push_back(run(read_inputs(model, set)));
   for (std::size_t s = 0; s < sets.size(); s++) {
@@ -125,13 +130,17 @@ std::vector<OnnxCase> find_cases(const fs::path& path) {
   return out;
 }
 
-std::string run_case(const OnnxCase& c, Engine engine) {
+std::string run_case(const OnnxCase& c, Engine engine, bool optimised) {
   const bool may_refuse = c.refusal_ok || c.kind == OnnxCase::Kind::reject || c.kind == OnnxCase::Kind::no_crash;
   try {
     ReadOptions options;
     for (const DataSet& set : data_sets(c)) options.keep_first_inputs = std::max(options.keep_first_inputs, set.inputs.size());
     const ReadResult model = read_onnx((c.folder / "model.onnx").string(), options);
-    const std::string found = judge(c, model, model.graph, engine);
+    std::string found = judge(c, model, model.graph, engine);
+    if (found.empty() && (optimised || c.kind == OnnxCase::Kind::same_as_unoptimised)) {
+      found = judge(c, model, optimize(model.graph), engine);
+      if (!found.empty()) found = "optimised: " + found;
+    }
     if (c.kind == OnnxCase::Kind::reject) return "an error was expected, but the model ran";
     return c.kind == OnnxCase::Kind::no_crash ? std::string() : found;
   } catch (const Error& e) {

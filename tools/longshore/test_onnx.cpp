@@ -30,7 +30,7 @@ struct Options {
   std::string on = "reference";
   unsigned jobs = 1;
   unsigned seconds = 60, memory_mib = 4096;
-  bool json = false, verbose = false;
+  bool json = false, verbose = false, optimised = false;
 };
 
 struct Limits {
@@ -75,7 +75,7 @@ Child start(std::size_t which, const OnnxCase& c, const Options& o) {
     limit(RLIMIT_AS, child.limits.memory_bytes);
 #endif
     // '+' before the reason says that the process came to an end by itself.
-    std::string verdict = "+" + run_case(c, o.on == "cpu" ? Engine::cpu : Engine::reference);
+    std::string verdict = "+" + run_case(c, o.on == "cpu" ? Engine::cpu : Engine::reference, o.optimised);
     verdict.resize(std::min<std::size_t>(verdict.size(), 2000));
     for (std::string_view left = verdict; !left.empty();) {
       const ssize_t n = ::write(ends[1], left.data(), left.size());
@@ -192,6 +192,7 @@ std::function<int()> setup(CLI::App& app) {
       ->check(CLI::Range(1u, 86400u))->capture_default_str();
   app.add_option("--memory", o->memory_mib, "Memory limit of a case in MiB; 1024 for those that must be refused")
       ->check(CLI::Range(64u, 1u << 20))->capture_default_str();
+  app.add_flag("--optimise,--optimize", o->optimised, "Run every case a second time, optimised");
   app.add_flag("--json", o->json, "One JSON object on the line before the last");
   app.add_flag("-v,--verbose", o->verbose, "Name the cases that passed, too");
   return [o] { return run(*o); };

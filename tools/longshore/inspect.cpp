@@ -1,0 +1,163 @@
+#include <iostream>
+#include <memory>
+#include <unordered_set>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "command.hpp"
+#include "model_options.hpp"
+
+namespace longshore::commands {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  bool json = false, text = false;
+};
+
+/// What there is to say about a model.
+struct Facts {
+  std::map<std::string, std::size_t> operators;
+  std::size_t nodes = 0, subgraphs = 0, nodes_without_macs = 0;
+  std::int64_t macs = 0, parameters = 0;
+  std::uint64_t parameter_bytes = 0;
+  std::set<std::string> dynamic_dims;
+  std::unordered_set<const Blob*> counted;
+};
+
+bool fully_known(const Graph& g, const Node& n) {
+  for (const auto* list : {&n.inputs, &n.outputs})
+    for (ValueId v : *list)
+      if (v != no_value && (g[v].type.dtype == DType::undefined || !g[v].type.shape())) return false;
+  return true;
+}
+
+void gather(const Graph& g, Facts& f) {
+  for (const Value& v : g.values) {
+    if (!v.constant.present() || !f.counted.insert(v.constant.blob.get()).second) continue;
+    f.parameters += v.constant.elements();
+    f.parameter_bytes += v.constant.bytes();
+  }
+  for (const Node& n : g.nodes) {
+    f.nodes++;
+    f.operators[qualified_name(*n.op)]++;
+    if (n.op->macs) {
+      if (fully_known(g, n)) f.macs += n.op->macs(NodeTypes{n, g});
+      else f.nodes_without_macs++;
+    }
+    for (const Subgraph& s : n.subgraphs) {
+      f.subgraphs++;
+      gather(s.body, f);
+    }
+  }
+}
+
+nlohmann::json value_json(const Graph& g, ValueId v) {
+  nlohmann::json dims = nlohmann::json::array();
+  for (const Dim& d : g[v].type.dims)
+    if (d.known()) dims.push_back(d.value);
+    else dims.push_back(d.symbol.empty() ? "?" : d.symbol);
+  return {{"name", g[v].name}, {"type", name(g[v].type.dtype)}, {"dims", g[v].type.ranked ? dims : nlohmann::json()}};
+}
+
+std::string dump(const nlohmann::json& j) { return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
+/// With a unit that a person reads at a glance.
+std::string short_number(double x) {
+  const char* units[] = {"", " k", " M", " G", " T"};
+  int unit = 0;
+  for (; x >= 1000 && unit < 4; unit++) x /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%s" : "%.2f%s", x, units[unit]);
+  return text;
+}
+
+void show(const Options& o, const ReadResult& model, const Facts& f) {
+  const Graph& g = model.graph;
+  std::cout << o.model.path << (g.name.empty() ? "" : ": " + g.name) << "\n";
+  if (model.opset) std::cout << "  opset        " << model.opset << (model.producer.empty() ? "" : ", by " + model.producer) << "\n";
+  for (const auto& [title, list] : {std::pair("  input        ", &g.inputs), std::pair("  output       ", &g.outputs)})
+    for (ValueId v : *list) std::cout << title << g[v].name << ": " << print(g[v].type) << "\n";
+  for (const auto& [name, t] : model.defaults)
+    std::cout << "  constant     " << name << ": " << print(TensorType(t.dtype, t.shape)) << " (an input with a default)\n";
+  std::cout << "  nodes        " << f.nodes << (f.subgraphs ? str(" in ", f.subgraphs + 1, " graphs") : "") << "\n"
+            << "  parameters   " << short_number(static_cast<double>(f.parameters)) << " ("
+            << short_number(static_cast<double>(f.parameter_bytes)) << "B)\n  MACs         "
+            << (f.nodes_without_macs ? "at least " : "") << short_number(static_cast<double>(f.macs))
+            << (f.nodes_without_macs ? str("; ", f.nodes_without_macs, " nodes have unknown dims") : "") << "\n";
+  if (!f.dynamic_dims.empty()) {
+    std::cout << "  dynamic dims ";
+    for (const std::string& d : f.dynamic_dims) std::cout << (d == *f.dynamic_dims.begin() ? "" : ", ") << d;
+    std::cout << " (--dim NAME=N gives one a size)\n";
+  }
+  std::cout << "  operators   ";
+  for (const auto& [name, count] : f.operators) std::cout << " " << name << "(" << count << ")";
+  std::cout << "\n";
+}
+
+int run(const Options& o) {
+  ReadResult model;
+  try {
+    model = load_model(o.model);
+  } catch (const Error& e) {
+    if (e.code() != Code::unsupported) throw;
+    // A well-formed model that cannot run: the answer is no.
+    if (o.json) std::cout << dump({{"file", o.model.path}, {"runnable", false}, {"reasons", {e.what()}}}) << "\n";
+    else std::cout << o.model.path << "\n  cannot run: " << e.what() << "\n";
+    return exit_code::no;
+  }
+  const Graph& g = model.graph;
+  if (o.text) {
+    std::cout << summary(g);
+    return exit_code::yes;
+  }
+  Facts f;
+  gather(g, f);
+  for (ValueId v : g.inputs)
+    for (const Dim& d : g[v].type.dims)
+      if (!d.known()) f.dynamic_dims.insert(d.symbol.empty() ? "?" : d.symbol);
+  if (!o.json) {
+    show(o, model, f);
+    return exit_code::yes;
+  }
+  nlohmann::json inputs = nlohmann::json::array(), outputs = nlohmann::json::array();
+  for (ValueId v : g.inputs) inputs.push_back(value_json(g, v));
+  for (ValueId v : g.outputs) outputs.push_back(value_json(g, v));
+  std::cout << dump({{"file", o.model.path},
+                     {"runnable", true},
+                     {"reasons", nlohmann::json::array()},
+                     {"opset", model.opset},
+                     {"producer", model.producer},
+                     {"metadata", model.metadata},
+                     {"inputs", inputs},
+                     {"outputs", outputs},
+                     {"nodes", f.nodes},
+                     {"operators", f.operators},
+                     {"parameters", f.parameters},
+                     {"parameter_bytes", f.parameter_bytes},
+                     {"macs", f.macs},
+                     {"macs_complete", f.nodes_without_macs == 0},
+                     {"dynamic_dims", f.dynamic_dims},
+                     {"warnings", model.warnings}})
+            << "\n";
+  return exit_code::yes;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  const auto o = std::make_shared<Options>();
+  add_model_options(app, o->model);
+  app.add_flag("--text", o->text, "Prints the graph, large constants in short");
+  app.add_flag("--json", o->json, "One JSON object on one line");
+  return [o] { return run(*o); };
+}
+
+}  // namespace
+
+extern constinit const Command command_inspect = {
+    .name = "inspect",
+    .doc = "Says what a model is: inputs, outputs, operators, cost; exits 1 if it cannot run",
+    .setup = setup,
+};
+
+}  // namespace longshore::commands

@@ -1,0 +1,247 @@
+#include "model_options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <random>
+
+#include "base/error.hpp"
+#include "tensor/visit.hpp"
+
+namespace longshore {
+namespace {
+
+std::vector<std::string> input_names(const Graph& g) {
+  std::vector<std::string> out;
+  for (ValueId v : g.inputs) out.push_back(g[v].name);
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& n : names) out += str(out.empty() ? "'" : ", '", n, "'");
+  return out;
+}
+
+/// "NAME=REST" of an option that must have a name.
+std::pair<std::string, std::string> split_at_last(const std::string& option, const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    fail(Code::bad_argument, option, " takes NAME=VALUE, not '", text, "'");
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+/// "16000", "1,2,3", "true", "0.5" as elements of the type.
+Tensor literal(const std::string& text, DType dtype, const std::string& name) {
+  std::vector<double> numbers;
+  std::vector<std::int64_t> integers;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const char *first = part.data(), *last = part.data() + part.size();
+    double number = part == "true" ? 1 : 0;
+    std::int64_t integer = static_cast<std::int64_t>(number);
+    if (part != "true" && part != "false") {
+      const auto real = std::from_chars(first, last, number);
+      const auto whole = std::from_chars(first, last, integer);
+      const bool is_whole = whole.ec == std::errc{} && whole.ptr == last;
+      if (real.ec != std::errc{} || real.ptr != last)
+        fail(Code::bad_argument, "--input-value ", name, ": a number, numbers with commas between, or a .npy file expected, ",
+             "found '", text, "'");
+      if (!is_whole && !type_set::float_types.has(dtype) && !type_set::float8_types.has(dtype))
+        fail(Code::bad_argument, "--input-value ", name, ": the input is ", longshore::name(dtype), ", found '", part, "'");
+    }
+    numbers.push_back(number);
+    integers.push_back(integer);
+    begin = end + 1;
+  }
+  const auto n = static_cast<std::int64_t>(numbers.size());
+  std::vector<std::byte> bytes(numbers.size() * size_bytes(dtype));
+  visit_type(AllTypes{}, dtype, [&]<class T>() {
+    T* out = reinterpret_cast<T*>(bytes.data());
+    for (std::size_t i = 0; i < numbers.size(); i++) {
+      if constexpr (std::is_same_v<T, Bool8>) out[i] = T(numbers[i] != 0);
+      else if constexpr (std::is_integral_v<T>) out[i] = static_cast<T>(integers[i]);
+      else if constexpr (std::is_constructible_v<T, std::int64_t> && !std::is_convertible_v<T, float>) out[i] = T(integers[i]);
+      else out[i] = T(numbers[i]);
+    }
+  });
+  return {dtype, n == 1 && text.find(',') == std::string::npos ? Shape{} : Shape{n}, make_blob(std::move(bytes))};
+}
+
+/// The same elements under the input's dims, where these are known and hold as many.
+Tensor shaped(Tensor t, const TensorType& type) {
+  if (!type.ranked || t.shape.rank == type.rank()) return t;
+  Shape wanted;
+  for (const Dim& d : type.dims) wanted.push(d.known() ? d.value : 1);
+  if (wanted.elements() == t.elements()) t.shape = wanted;
+  return t;
+}
+
+}  // namespace
+
+void warn(const std::string& text) { std::cerr << "longshore: warning: " << text << std::endl; }
+
+std::pair<std::string, std::string> split_name(const std::string& text, const std::vector<std::string>& names) {
+  // The longest name that fits: names may hold '=' themselves.
+  std::pair<std::string, std::string> best{{}, text};
+  for (const std::string& n : names)
+    if (n.size() > best.first.size() && text.size() > n.size() && text.starts_with(n) && text[n.size()] == '=')
+      best = {n, text.substr(n.size() + 1)};
+  return best;
+}
+
+void add_model_options(CLI::App& app, ModelOptions& o) {
+  app.add_option("model", o.path, "ONNX file or graph text")->required();
+  app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")->expected(1);
+  app.add_option("--input-value", o.input_values, "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")->expected(1);
+}
+
+void add_image_options(CLI::App& app, ImageOptions& o) {
+  static const std::map<std::string, ImageOptions::Layout> layouts = {
+      {"auto", ImageOptions::Layout::automatic}, {"nchw", ImageOptions::Layout::nchw}, {"nhwc", ImageOptions::Layout::nhwc}};
+  static const std::map<std::string, ImageOptions::Resize> resizes = {{"stretch", ImageOptions::Resize::stretch},
+                                                                      {"crop", ImageOptions::Resize::crop},
+                                                                      {"letterbox", ImageOptions::Resize::letterbox}};
+  const char* group = "Pictures";
+  app.add_option("--mean", o.mean, "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
+      ->delimiter(',')->group(group);
+  app.add_option("--std", o.std, "Pixels are then divided by it; 255")->delimiter(',')->group(group);
+  app.add_option("--layout", o.layout, "auto, nchw or nhwc")->transform(CLI::CheckedTransformer(layouts, CLI::ignore_case))->group(group);
+  CLI::Option* bgr = app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red")->group(group);
+  app.add_flag_callback("--rgb", [] {}, "Channels in the order red, green, blue (the default)")->excludes(bgr)->group(group);
+  app.add_option("--resize", o.resize, "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
+      ->transform(CLI::CheckedTransformer(resizes, CLI::ignore_case))->group(group);
+  app.add_option("--crop-fraction", o.crop_fraction, "The part of the crop that is kept; 1")
+      ->check(CLI::Range(0.01f, 1.0f))->group(group);
+}
+
+void add_input_options(CLI::App& app, InputOptions& o) {
+  app.add_option("--input", o.inputs, "[NAME=]FILE: .npy, TensorProto .pb, png or jpg; once for each input")->expected(1);
+  app.add_option("--seed", o.seed, "Of the random data that stands in where no file is given");
+  add_image_options(app, o.image);
+}
+
+InferOptions infer_options(const Graph& g, const ModelOptions& o) {
+  InferOptions out;
+  for (const std::string& text : o.dims) {
+    const auto [name, value] = split_at_last("--dim", text);
+    std::int64_t n = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), n);
+    if (code != std::errc{} || end != value.data() + value.size() || n < 0)
+      fail(Code::bad_argument, "--dim ", name, ": a size expected, found '", value, "'");
+    std::vector<std::string> symbols;
+    for (ValueId v : g.inputs)
+      for (const Dim& d : g[v].type.dims)
+        if (!d.known() && !d.symbol.empty() && std::ranges::find(symbols, d.symbol) == symbols.end()) symbols.push_back(d.symbol);
+    if (std::ranges::find(symbols, name) == symbols.end())
+      fail(Code::bad_argument, "--dim: no input has a dimension called '", name, "'; ",
+           symbols.empty() ? "none has a name" : "there are " + listed(symbols));
+    out.dims[name] = n;
+  }
+  for (const std::string& text : o.input_values) {
+    const auto [name, value] = split_name(text, input_names(g));
+    if (name.empty())
+      fail(Code::bad_argument, "--input-value ", text, ": NAME=V expected, with an input's name: ", listed(input_names(g)));
+    ValueId v = no_value;
+    for (ValueId each : g.inputs)
+      if (g[each].name == name) v = each;
+    const TensorType& type = g[v].type;
+    std::error_code ignored;
+    Tensor t = std::filesystem::is_regular_file(value, ignored) ? read_tensor(value) : literal(value, type.dtype, name);
+    t = shaped(std::move(t), type);
+    bool fits = t.dtype == type.dtype && (!type.ranked || type.rank() == t.shape.rank);
+    for (int i = 0; fits && type.ranked && i < type.rank(); i++) {
+      const Dim& d = type.dims[static_cast<std::size_t>(i)];
+      fits = !d.known() || d.value == t.shape[i];
+    }
+    if (!fits)
+      fail(Code::bad_argument, "--input-value: input '", name, "' is ", print(type), ", found ",
+           print(TensorType(t.dtype, t.shape)));
+    out.input_values[name] = std::move(t);
+  }
+  return out;
+}
+
+ReadResult load_model(const ModelOptions& o, const InputOptions& inputs) {
+  ReadOptions options;
+  for (const std::vector<std::string>* list : {&inputs.inputs, &o.input_values})
+    for (const std::string& text : *list)
+      for (std::size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1))
+        options.keep_inputs.push_back(text.substr(0, at));  // what is no such input does no harm
+  ReadResult model = read_model(o.path, options);
+  for (const std::string& w : model.warnings) warn(o.path + ": " + w);
+  if (!o.dims.empty() || !o.input_values.empty()) {
+    const InferOptions special = infer_options(model.graph, o);
+    try {
+      model.graph = tidy(infer(model.graph, special));
+    } catch (const Error& e) {
+      fail(e.code(), o.path, ": ", e.what());
+    }
+  }
+  return model;
+}
+
+std::vector<Tensor> make_inputs(const ReadResult& model, const InputOptions& o) {
+  const Graph& g = model.graph;
+  const std::vector<std::string> names = input_names(g);
+  std::map<std::string, Tensor> given;
+  std::size_t next = 0;
+  for (const std::string& text : o.inputs) {
+    auto [name, file] = split_name(text, names);
+    std::error_code ignored;
+    if (name.empty()) {
+      if (text.find('=') != std::string::npos && !std::filesystem::exists(text, ignored))
+        fail(Code::bad_argument, "--input ", text, ": the model has no such input; its inputs are ", listed(names));
+      while (next < names.size() && given.contains(names[next])) next++;
+      if (next == names.size())
+        fail(Code::bad_argument, "--input ", text, ": more files than inputs; the inputs are ", listed(names));
+      name = names[next++];
+    }
+    if (given.contains(name)) fail(Code::bad_argument, "--input: input '", name, "' is given twice");
+    const auto v = g.inputs[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
+    given[name] = read_input(file, g[v].type, o.image);
+  }
+  std::vector<Tensor> out;
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < names.size(); i++) {
+    if (const auto it = given.find(names[i]); it != given.end()) {
+      out.push_back(it->second);
+    } else if (const auto start = model.defaults.find(names[i]); start != model.defaults.end()) {
+      out.push_back(start->second);
+    } else {
+      missing.push_back(names[i]);
+      out.push_back(random_input(g[g.inputs[i]].type, o.seed + i));
+    }
+  }
+  if (!missing.empty() && !o.inputs.empty())
+    fail(Code::bad_argument, "no --input for ", listed(missing), "; the inputs are ", listed(names));
+  if (!missing.empty()) warn("no --input: random data, seed " + std::to_string(o.seed));
+  return out;
+}
+
+Tensor random_input(const TensorType& type, std::uint64_t seed) {
+  if (!type.ranked) fail(Code::bad_argument, "an input has no known rank; give it a file with --input");
+  Shape shape;
+  for (const Dim& d : type.dims) shape.push(d.known() ? d.value : 1);
+  const std::int64_t n = checked_elements(shape, std::int64_t{1} << 31);
+  if (n < 0) fail(Code::exhausted, "an input of type ", print(type), " is too large for random data");
+  std::vector<std::byte> bytes(static_cast<std::size_t>(n) * size_bytes(type.dtype));
+  std::mt19937_64 rng(seed);
+  std::normal_distribution<float> normal;
+  visit_type(AllTypes{}, type.dtype, [&]<class T>() {
+    T* out = reinterpret_cast<T*>(bytes.data());
+    for (std::int64_t i = 0; i < n; i++) {
+      if constexpr (std::is_same_v<T, Bool8>) out[i] = T((rng() & 1u) != 0);
+      else if constexpr (std::is_integral_v<T>) out[i] = static_cast<T>(rng() & 1u);
+      else if constexpr (std::is_constructible_v<T, std::int64_t> && !std::is_convertible_v<T, float>)
+        out[i] = T(static_cast<std::int64_t>(rng() & 1u));
+      else out[i] = T(normal(rng));
+    }
+  });
+  return {type.dtype, shape, make_blob(std::move(bytes))};
+}
+
+}  // namespace longshore
