@@ -29,6 +29,7 @@ extern constinit const OpDef op_gemm = {
     .facts = facts_gemm,
     .macs = macs_gemm,
     .quant = Quant::integer,
+    .weight_axis = [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
     .form = Form::mac,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,

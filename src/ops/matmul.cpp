@@ -85,6 +85,7 @@ extern constinit const OpDef op_matmul = {
     .facts = facts,
     .macs = macs,
     .quant = Quant::integer,
+    .weight_axis = [](const NodeTypes& n) { return n.input(1).rank() < 2 ? -1 : n.input(1).rank() - 1; },
     .form = Form::mac,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,

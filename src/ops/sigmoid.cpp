@@ -12,6 +12,8 @@ extern constinit const OpDef op_sigmoid = {
     .eval = eval_unary<FloatTypes, [](auto x) { return decltype(x){1} / (decltype(x){1} + std::exp(-x)); }>,
     .facts = facts_rank,
     .quant = Quant::table,
+    .lowest = 0,
+    .highest = 1,
     .form = Form::table,
     .examples = {"(x: f32[2,5]) { y = Sigmoid(x) return y }"},
 };

@@ -12,6 +12,8 @@ extern constinit const OpDef op_tanh = {
     .eval = eval_unary<FloatTypes, [](auto x) { return std::tanh(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
+    .lowest = -1,
+    .highest = 1,
     .form = Form::table,
     .examples = {"(x: f32[2,5]) { y = Tanh(x) return y }"},
 };

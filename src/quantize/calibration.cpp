@@ -13,7 +13,7 @@
 namespace longshore {
 namespace {
 
-Runner reference_runner(const Graph& g, std::span<const ValueId>) {
+SampleRunner reference_runner(const Graph& g, std::span<const ValueId>) {
   return [&g](std::span<const Tensor> inputs, const Observer& observe) {
     evaluate(g, inputs, {.observe = observe});
   };
@@ -43,7 +43,7 @@ std::vector<Memory> run_samples(const Graph& g, const Calibration& c, std::span<
   std::size_t done = 0;
   const auto work = [&](std::size_t thread) {
     try {
-      const Runner run = c.make_runner ? c.make_runner(g, watched) : reference_runner(g, watched);
+      const SampleRunner run = c.make_runner ? c.make_runner(g, watched) : reference_runner(g, watched);
       const Observer observe = [&](ValueId v, const TensorView& t) {
         if (wanted.contains(v) && t.dtype == DType::f32) see(memories[thread], v, floats(t));
       };

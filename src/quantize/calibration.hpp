@@ -12,9 +12,9 @@ namespace longshore {
 /// Sees a value of the graph while it runs.
 using Observer = std::function<void(ValueId, const TensorView&)>;
 /// Runs one sample and shows the watched values to the observer. Used by one thread at a time.
-using Runner = std::function<void(std::span<const Tensor> inputs, const Observer&)>;
+using SampleRunner = std::function<void(std::span<const Tensor> inputs, const Observer&)>;
 /// Prepares to run a graph; called once per thread.
-using MakeRunner = std::function<Runner(const Graph&, std::span<const ValueId> watched)>;
+using MakeSampleRunner = std::function<SampleRunner(const Graph&, std::span<const ValueId> watched)>;
 
 /// The samples from which ranges come, and how to run them.
 struct Calibration {
@@ -25,7 +25,7 @@ struct Calibration {
   /// What to call sample i in messages; may be empty.
   std::function<std::string(std::size_t)> name;
   /// Empty: the reference, evaluate().
-  MakeRunner make_runner;
+  MakeSampleRunner make_runner;
   int threads = 1;
   /// Called after each sample of each pass, by one thread at a time; may be empty.
   std::function<void(std::string_view pass, std::size_t done, std::size_t all)> progress;

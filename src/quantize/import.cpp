@@ -1,0 +1,231 @@
+#include "quantize/import.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/error.hpp"
+#include "ir/op.hpp"
+#include "quantize/fold.hpp"
+#include "tensor/quant.hpp"
+
+namespace longshore {
+namespace {
+
+constexpr Types code_types = types(DType::i8, DType::u8, DType::i16, DType::u16);
+
+bool is(const Node& n, std::string_view domain, std::string_view name) { return n.op->domain == domain && n.op->name == name; }
+
+/// First half: QuantizeLinear, DequantizeLinear and the QLinear operators become Quantize,
+/// Dequantize and operators on quantised types, wherever all that touch a value agree on its scale.
+class Importer {
+ public:
+  explicit Importer(const Graph& g) : g_(g), foldable_(g.nodes.size()), group_(g.values.size()) {}
+
+  Graph run() {
+    collect();
+    if (ends_.empty()) return g_;
+    while (drop_disagreements()) {}
+    return build();
+  }
+
+ private:
+  /// A place where a node states the scale of a value of codes.
+  struct End {
+    std::size_t node;
+    ValueId codes;
+    Quantisation q;
+  };
+
+  std::optional<Quantisation> stated(ValueId scale, ValueId zero, ValueId codes, int axis) const {
+    const Tensor *s = g_.constant(scale), *z = g_.constant(zero);
+    if (!s || s->dtype != DType::f32 || s->shape.rank > 1 || (zero != no_value && !z)) return {};
+    Quantisation q;
+    q.scale.assign(s->values<float>().begin(), s->values<float>().end());
+    q.zero_point.assign(q.scale.size(), 0);
+    if (q.scale.empty() || std::ranges::any_of(q.scale, [](float x) { return !(x > 0) || x > 1e30f; })) return {};
+    if (z) {
+      const bool known = code_types.has(z->dtype) || z->dtype == DType::i32;
+      if (!known || (z->elements() != 1 && z->elements() != s->elements())) return {};
+      for (std::size_t i = 0; i < q.scale.size(); i++)
+        q.zero_point[i] = load_code(z->view(), z->elements() == 1 ? 0 : static_cast<std::int64_t>(i));
+    }
+    if (q.scale.size() > 1) {
+      const TensorType& t = g_[codes].type;
+      const int resolved = t.ranked ? resolve_axis(axis, t.rank()) : -1;
+      if (!g_.constant(codes) || resolved < 0) return {};
+      q.axis = resolved;
+      if (t.dims[static_cast<std::size_t>(resolved)] != Dim(static_cast<std::int64_t>(q.scale.size()))) return {};
+    }
+    return q;
+  }
+
+  void end(std::size_t node, ValueId codes, std::optional<Quantisation> q) {
+    const DType t = g_[codes].type.dtype;
+    const bool bias = g_.constant(codes) && t == DType::i32;
+    if (!q || (!code_types.has(t) && !bias)) {
+      foldable_[node] = false;
+      return;
+    }
+    ends_.push_back({node, codes, std::move(*q)});
+  }
+
+  void collect() {
+    for (std::size_t i = 0; i < g_.values.size(); i++) group_[i] = ValueId(i);
+    for (std::size_t i = 0; i < g_.nodes.size(); i++) {
+      const Node& n = g_.nodes[i];
+      foldable_[i] = true;
+      const int axis = static_cast<int>(n.attributes.integer("axis", 1));
+      if (n.attributes.integer("block_size", 0) != 0) {
+        foldable_[i] = false;
+      } else if (is(n, "", "QuantizeLinear")) {
+        if (g_[n.inputs[0]].type.dtype != DType::f32) foldable_[i] = false;
+        else end(i, n.outputs[0], stated(n.inputs[1], n.input(2), n.outputs[0], axis));
+      } else if (is(n, "", "DequantizeLinear")) {
+        if (g_[n.outputs[0]].type.dtype != DType::f32) foldable_[i] = false;
+        else end(i, n.inputs[0], stated(n.inputs[1], n.input(2), n.inputs[0], axis));
+      } else if (is(n, "", "QLinearConv") || is(n, "", "QLinearMatMul")) {
+        const int channels = n.op->name == "QLinearConv" ? 0 : -1;
+        const bool dynamic = !g_.constant(n.inputs[3]) || (n.input(8) != no_value && !g_.constant(n.input(8)));
+        if (dynamic && channels == 0) {
+          foldable_[i] = false;
+          continue;
+        }
+        end(i, n.inputs[0], stated(n.inputs[1], n.inputs[2], n.inputs[0], 1));
+        end(i, n.inputs[3], stated(n.inputs[4], n.inputs[5], n.inputs[3], channels));
+        end(i, n.outputs[0], stated(n.inputs[6], n.inputs[7], n.outputs[0], 1));
+      } else {
+        foldable_[i] = false;
+        if (is_move(n))
+          for (ValueId v : n.outputs)
+            if (v != no_value) unite(n.inputs[0], v);
+      }
+    }
+  }
+
+  /// A move of codes without a scale of its own: it has that of its neighbours.
+  bool is_move(const Node& n) const {
+    return n.op->quant == Quant::same && !n.inputs.empty() && n.inputs[0] != no_value && !g_.constant(n.inputs[0]) &&
+           code_types.has(g_[n.inputs[0]].type.dtype) && n.op->eval_quantised;
+  }
+  ValueId find(ValueId v) const {
+    while (group_[index(v)] != v) v = group_[index(v)];
+    return v;
+  }
+  void unite(ValueId a, ValueId b) { group_[index(find(b))] = find(a); }
+
+  /// Marks nodes that cannot be brought over; true if there was a new one.
+  bool drop_disagreements() {
+    std::map<ValueId, Quantisation> agreed;
+    std::set<ValueId> bad;
+    const auto spoil = [&](ValueId v) {
+      if (v != no_value) bad.insert(find(v));
+    };
+    std::set<std::pair<std::size_t, ValueId>> stated_here;
+    for (const End& e : ends_) {
+      if (!foldable_[e.node]) continue;
+      stated_here.insert({e.node, e.codes});
+      if (g_.constant(e.codes)) continue;  // each use gets a copy
+      const auto [it, fresh] = agreed.try_emplace(find(e.codes), e.q);
+      if (!fresh && !(it->second == e.q)) bad.insert(it->first);
+    }
+    for (std::size_t i = 0; i < g_.nodes.size(); i++) {
+      const Node& n = g_.nodes[i];
+      const bool move = is_move(n);
+      for (std::size_t k = 0; k < n.inputs.size(); k++)
+        if (!(move && k == 0) && n.inputs[k] != no_value && !stated_here.contains({i, n.inputs[k]})) spoil(n.inputs[k]);
+      for (ValueId v : n.outputs)
+        if (!move && v != no_value && !stated_here.contains({i, v})) spoil(v);
+      for (const Subgraph& s : n.subgraphs) std::ranges::for_each(s.captures, spoil);
+    }
+    bool changed = false;
+    for (const End& e : ends_) {
+      if (!foldable_[e.node] || g_.constant(e.codes) || !bad.contains(find(e.codes))) continue;
+      foldable_[e.node] = false;
+      changed = true;
+    }
+    agreed_ = std::move(agreed);
+    return changed;
+  }
+
+  // ---- the new graph
+  Graph build() {
+    out_ = g_;
+    out_.nodes.clear();
+    for (std::size_t i = 0; i < g_.values.size(); i++)
+      if (const auto it = agreed_.find(find(ValueId(i))); it != agreed_.end() && !g_.values[i].constant.present())
+        out_.values[i].type.quant = it->second;
+    for (std::size_t i = 0; i < g_.nodes.size(); i++) {
+      Node n = g_.nodes[i];
+      if (foldable_[i]) {
+        if (is(n, "", "QuantizeLinear")) {
+          become(n, "longshore.Quantize", {n.inputs[0]});
+        } else if (is(n, "", "DequantizeLinear")) {
+          become(n, "longshore.Dequantize", {with_scale(i, n.inputs[0])});
+        } else {
+          const bool conv = n.op->name == "QLinearConv";
+          std::vector<ValueId> in = {with_scale(i, n.inputs[0]), with_scale(i, n.inputs[3])};
+          if (conv && n.input(8) != no_value)
+            in.push_back(bias(n.inputs[8], scale_at(i, n.inputs[0]), scale_at(i, n.inputs[3])));
+          const Attributes kept = n.attributes;
+          become(n, conv ? "Conv" : "MatMul", in);
+          n.attributes = kept;
+        }
+      }
+      out_.nodes.push_back(std::move(n));
+    }
+    sort_nodes(out_);
+    return tidy(infer(out_));
+  }
+
+  static void become(Node& n, std::string_view op, std::vector<ValueId> inputs) {
+    if (n.origin.op.empty()) n.origin.op = std::string(n.op->name);
+    n.op = &op_named(op);
+    n.inputs = std::move(inputs);
+    n.attributes = {};
+  }
+
+  const Quantisation& scale_at(std::size_t node, ValueId codes) const {
+    for (const End& e : ends_)
+      if (e.node == node && e.codes == codes) return e.q;
+    check(false, "an end is missing");
+    return ends_[0].q;
+  }
+
+  /// The value, or, for a constant, a copy whose type carries the scale stated at this node.
+  ValueId with_scale(std::size_t node, ValueId codes) {
+    if (!g_.constant(codes)) return codes;
+    const ValueId v = out_.add_constant(g_[codes].name, *g_.constant(codes));
+    out_[v].type.quant = scale_at(node, codes);
+    return v;
+  }
+
+  /// A copy of an i32 bias whose type says that its scale is that of the products.
+  ValueId bias(ValueId from, const Quantisation& x, const Quantisation& w) {
+    const ValueId v = out_.add_constant(g_[from].name, *g_.constant(from));
+    Quantisation& q = out_[v].type.quant;
+    for (float s : w.scale) q.scale.push_back(x.scale[0] * s);
+    q.zero_point.assign(q.scale.size(), 0);
+    return v;
+  }
+
+  const Graph& g_;
+  Graph out_;
+  std::vector<bool> foldable_;
+  std::vector<ValueId> group_;
+  std::vector<End> ends_;
+  std::map<ValueId, Quantisation> agreed_;
+};
+
+}  // namespace
+
+Graph import_quantised(const Graph& g) {
+  Graph explicit_form = Importer(g).run();
+  if (explicit_form == g) return g;
+  Graph out = fold_dequantised(explicit_form);
+  verify(out);
+  return out;
+}
+
+}  // namespace longshore
