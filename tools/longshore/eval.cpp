@@ -1,0 +1,204 @@
+#include <atomic>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "calibrate.hpp"
+#include "command.hpp"
+#include "measure/dataset.hpp"
+#include "measure/runner.hpp"
+#include "model_options.hpp"
+#include "optimize/optimize.hpp"
+#include "progress.hpp"
+#include "quantize/import.hpp"
+
+namespace longshore::commands {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  CalibrateOptions calibrate;
+  ImageOptions image;
+  std::string data, on = "cpu", precision = "float32";
+  std::size_t limit = 0;
+  int threads = 0;
+  bool json = false, compare = false, report = false, training = false;
+};
+
+/// Runs one sample on one thread's engine.
+using Engine = std::function<Tensor(const Tensor&)>;
+using MakeEngine = std::function<Engine()>;
+
+MakeEngine engine_for(const Graph& g, const std::string& on) {
+  const auto graph = std::make_shared<const Graph>(g);
+  if (on == "reference")
+    return [graph] { return [graph](const Tensor& x) { return evaluate(*graph, std::span(&x, 1)).at(0); }; };
+  return [graph] {
+    const auto runner = std::make_shared<Runner>(*graph);
+    return [runner](const Tensor& x) { return runner->run(std::span(&x, 1)).at(0); };
+  };
+}
+
+/// The class with the largest output; of equal ones the lowest, NaN never.
+int answer(const Tensor& t) {
+  const auto x = t.values<float>();
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < x.size(); i++)
+    if (x[i] > x[best] || std::isnan(x[best])) best = i;
+  return static_cast<int>(best);
+}
+
+/// What is counted over the samples. Sums of squares are added in the order of the samples, so that
+/// the result does not depend on threads.
+struct Sample {
+  bool right = false, agrees = true, float_right = false;
+  double signal = 0, noise = 0;
+};
+
+struct Totals {
+  std::size_t right = 0, agrees = 0, float_right = 0;
+  double signal = 0, noise = 0;
+};
+
+void check_output(const Tensor& t) {
+  if (t.dtype != DType::f32 || t.elements() < 2)
+    fail(Code::bad_argument, "eval needs a classifier: output 0 is ", print(TensorType(t.dtype, t.shape)),
+         ", expected f32 scores of the classes");
+}
+
+Totals run_all(const Options& o, const Dataset& data, std::size_t count, const TensorType& input, const MakeEngine& engine,
+               const MakeEngine& reference) {
+  std::vector<Sample> samples(count);
+  std::atomic<std::size_t> next{0};
+  std::size_t done = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  Progress progress("evaluating");
+  const auto work = [&] {
+    try {
+      const Engine run = engine(), run_float = reference ? reference() : Engine{};
+      for (std::size_t i = next++; i < count; i = next++) {
+        const std::size_t at = count == data.count ? i : i * data.count / count;
+        const Tensor x = data.input(at, input), y = run(x);
+        check_output(y);
+        Sample& s = samples[i];
+        s.right = answer(y) == data.label(at);
+        if (run_float) {
+          const Tensor want = run_float(x);
+          s.agrees = answer(want) == answer(y);
+          s.float_right = answer(want) == data.label(at);
+          for (std::size_t k = 0; k < want.values<float>().size(); k++) {
+            const double w = want.values<float>()[k], d = w - y.values<float>()[k];
+            s.signal += w * w;
+            s.noise += d * d;
+          }
+        }
+        const std::lock_guard lock(mutex);
+        progress.update(++done, count);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int t = 1; t < thread_count(o.threads); t++) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  Totals out;
+  for (const Sample& s : samples) {
+    out.right += s.right;
+    out.agrees += s.agrees;
+    out.float_right += s.float_right;
+    out.signal += s.signal;
+    out.noise += s.noise;
+  }
+  return out;
+}
+
+double percent(std::size_t part, std::size_t all) { return 100.0 * static_cast<double>(part) / static_cast<double>(all); }
+
+int run(const Options& o) {
+  ReadResult model = load_model(o.model);
+  if (model.graph.inputs.size() != 1)
+    fail(Code::bad_argument, o.model.path, ": eval needs a model with one input, this one has ", model.graph.inputs.size());
+  if (o.on == "sim") fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path, " is a model");
+  const Graph plain = optimize(import_quantised(model.graph));
+  const TensorType input = plain[plain.inputs[0]].type;
+  DatasetRequest request;
+  request.training = o.training;
+  request.read_file = [&](const std::string& file, const TensorType& type) { return read_input(file, type, o.image); };
+  const Dataset data = open_dataset(o.data, request);
+  const std::size_t count = o.limit > 0 ? std::min(o.limit, data.count) : data.count;
+  Graph graph = plain;
+  QuantizeReport report;
+  if (o.precision == "int8") {
+    const bool has_training_half = o.data.starts_with("fashion-mnist");
+    if (o.calibrate.sources.empty() && !has_training_half)
+      fail(Code::bad_argument, "--precision int8 needs --calibrate: the data set ", o.data, " has no training half to calibrate on");
+    CalibrateOptions calibrate = o.calibrate;
+    calibrate.threads = o.threads;
+    graph = quantise_model(plain, calibrate, o.image, &report, o.data);
+    if (o.report) std::cerr << print(report);
+  }
+  const Totals t = run_all(o, data, count, input, engine_for(graph, o.on), o.compare ? engine_for(plain, o.on) : MakeEngine{});
+  nlohmann::json j = {{"model", o.model.path}, {"data", data.name},           {"samples", count},
+                      {"metric", "top1_percent"}, {"value", percent(t.right, count)}, {"right", t.right},
+                      {"on", o.on},            {"precision", o.precision}};
+  if (o.precision == "int8") {
+    j["calibrator"] = o.calibrate.quantize.calibrator;
+    j["calibration_samples"] = report.samples;
+    j["integer_nodes"] = report.quantised_nodes;
+    j["float_nodes"] = report.float_nodes.size();
+  }
+  if (o.compare) {
+    j["float_value"] = percent(t.float_right, count);
+    j["label_agreement_percent"] = percent(t.agrees, count);
+    j["output_sqnr_db"] = t.noise > 0 ? nlohmann::json(10 * std::log10(t.signal / t.noise)) : nlohmann::json();
+  }
+  if (o.json) {
+    std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    return exit_code::yes;
+  }
+  std::cout << o.model.path << " on " << data.name << ", " << o.precision << " on " << o.on << ": " << t.right << " of " << count
+            << " right, " << percent(t.right, count) << " %\n";
+  if (o.compare)
+    std::cout << "  float " << percent(t.float_right, count) << " %, same label in " << percent(t.agrees, count) << " %, output SQNR "
+              << (t.noise > 0 ? str(10 * std::log10(t.signal / t.noise), " dB") : "infinite") << "\n";
+  return exit_code::yes;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  const auto o = std::make_shared<Options>();
+  add_model_options(app, o->model);
+  app.add_option("--data", o->data, "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")->required();
+  app.add_option("--on", o->on, "cpu, reference or sim (bundles only); cpu")->check(CLI::IsMember({"cpu", "reference", "sim"}));
+  app.add_option("--precision", o->precision, "float32 or int8; float32")->check(CLI::IsMember({"float32", "int8"}));
+  app.add_option("--limit", o->limit, "Samples that are used, spread evenly; all")->check(CLI::PositiveNumber);
+  app.add_option("--threads", o->threads, "As many as there are cores")->check(CLI::PositiveNumber);
+  app.add_flag("--training", o->training, "The training half of the data set instead of the test half");
+  app.add_flag("--compare-float", o->compare, "Runs the float model too: its accuracy, how many labels agree, SQNR of the outputs");
+  app.add_flag("--report", o->report, "Shows on stderr how each value was quantised");
+  app.add_flag("--json", o->json, "One JSON object on one line");
+  add_calibrate_options(app, o->calibrate);
+  add_image_options(app, o->image);
+  return [o] { return run(*o); };
+}
+
+}  // namespace
+
+extern constinit const Command command_eval = {
+    .name = "eval",
+    .doc = "Measures the accuracy of a classifier on labelled data",
+    .setup = setup,
+};
+
+}  // namespace longshore::commands
