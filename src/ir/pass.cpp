@@ -106,7 +106,7 @@ ValueId Match::add(std::string_view op, std::vector<ValueId> inputs, Attributes 
 }
 
 ValueId Match::add_node(Node n) {
-  n.origin = node().origin;
+  if (n.origin.name.empty()) n.origin = node().origin;
   n.outputs.clear();
   const int at = g_.add_node(std::move(n));
   return g_.nodes[static_cast<std::size_t>(at)].outputs[0];

@@ -42,7 +42,7 @@ class Match {
   int uses(ValueId v) const { return index(v) < uses_.size() ? uses_[index(v)] : 1; }
   bool is_output(ValueId v) const;
 
-  /// New values of the replacement. Nodes get this node's origin.
+  /// New values of the replacement. Nodes without an origin get this node's.
   ValueId add_constant(Tensor tensor);
   ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {});
   ValueId add_node(Node node);

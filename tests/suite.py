@@ -1,0 +1,194 @@
+"""Runs every kind of test that the project has and adds them up.
+
+The parts, in order: the layer table, the release build, its unit tests, instruction-set files, the smallest
+runtime, a syntax check by clang, the same unit tests under sanitizers, and the comparisons with other engines
+(tests/oracle/*.py). A part prints what it found; the last line counts all of them.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORES = len(os.sched_getaffinity(0))
+
+
+class Counts:
+    """Passed, failed and skipped, with a line for each failure and each reason to skip."""
+
+    def __init__(self, passed=0, failures=(), skips=()):
+        self.passed, self.failures, self.skips = passed, list(failures), list(skips)
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failures += other.failures
+        self.skips += other.skips
+
+
+def command(arguments, **options):
+    """Runs it; one test that passes if it exits with 0. Shows the output of a failure."""
+    name = options.pop("name", shlex.join(map(str, arguments))[:100])
+    done = subprocess.run(list(map(str, arguments)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", **options)
+    if done.returncode == 0:
+        return Counts(passed=1)
+    print(done.stdout[-8000:], flush=True)
+    return Counts(failures=[f"{name}: exit code {done.returncode}"])
+
+
+def build(preset):
+    return command([ROOT / "script/build", preset], name=f"build {preset}")
+
+
+def unit_tests(preset, timeout=1500, filter_=None, environment=None):
+    """The GoogleTest program of a build, in as many shards as there are cores."""
+    program = ROOT / "build" / preset / "longshore_tests"
+    total = Counts()
+
+    def shard(index):
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            env = dict(os.environ, GTEST_TOTAL_SHARDS=str(CORES), GTEST_SHARD_INDEX=str(index), **(environment or {}))
+            arguments = [program, "--gtest_brief=1", f"--gtest_output=json:{report.name}"]
+            if filter_:
+                arguments.append(f"--gtest_filter={filter_}")
+            try:
+                done = subprocess.run(list(map(str, arguments)), cwd=ROOT, env=env, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, errors="replace", timeout=timeout)
+                code, output = done.returncode, done.stdout
+            except subprocess.TimeoutExpired as late:
+                code, output = "none: stopped after a time limit", (late.stdout or b"").decode(errors="replace")
+            try:
+                return code, output, json.load(open(report.name))
+            except ValueError:
+                return code, output, None
+
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        for index, (code, output, report) in enumerate(pool.map(shard, range(CORES))):
+            if report is None:
+                print(output[-8000:])
+                total.failures.append(f"{preset} unit tests, shard {index}: no report, exit code {code}")
+                continue
+            failed = 0
+            for suite in report["testsuites"]:
+                for test in suite["testsuite"]:
+                    name = f"{preset} {suite['name']}.{test['name']}"
+                    if test.get("failures"):
+                        failed += 1
+                        total.failures.append(name + ": " + test["failures"][0]["failure"].splitlines()[0])
+                    elif test["result"] == "SKIPPED":
+                        total.skips.append(name + ": " + (test.get("skipped", [{}])[0].get("message", "").strip() or "skipped"))
+                    elif test["result"] == "COMPLETED":
+                        total.passed += 1
+            if failed or code != 0:
+                print(output[-12000:], flush=True)
+            if code != 0 and not failed:
+                total.failures.append(f"{preset} unit tests, shard {index}: exit code {code}")
+    return total
+
+
+def clang_syntax():
+    """Every file of ours must be valid for clang too (it is what editors and clang-tidy use)."""
+    entries = json.load(open(ROOT / "build/release/compile_commands.json"))
+    ours = [e for e in entries if pathlib.Path(e["file"]).is_relative_to(ROOT) and "/build/" not in e["file"]]
+
+    def check(entry):
+        arguments = shlex.split(entry["command"])
+        compiler = next(i for i, a in enumerate(arguments) if a.endswith(("c++", "g++")))
+        keep = [a for a in arguments[compiler + 1:] if a not in ("-c",)]
+        out = keep.index("-o")
+        del keep[out:out + 2]
+        keep = [a for a in keep if not a.startswith("-Wno-maybe")]
+        done = subprocess.run(["clang++", "-fsyntax-only", "-Wno-unknown-warning-option", "-Wno-unused-command-line-argument", *keep],
+                              cwd=entry["directory"], capture_output=True, text=True)
+        return entry["file"], done.returncode, done.stderr
+
+    total = Counts()
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        for file, code, errors in pool.map(check, ours):
+            if code == 0:
+                total.passed += 1
+            else:
+                print(errors[-2000:])
+                total.failures.append(f"clang: {pathlib.Path(file).relative_to(ROOT)}")
+    return total
+
+
+def oracle(script, full):
+    """A comparison with another engine: prints PASS, FAIL or SKIP lines, one for each comparison."""
+    python = subprocess.run([ROOT / "script/oracle_env"], capture_output=True, text=True, cwd=ROOT)
+    if python.returncode != 0:
+        return Counts(skips=[f"{script.name}: no reference environment ({python.stderr.strip().splitlines()[-1:]})"])
+    done = subprocess.run([python.stdout.strip(), script, *(["--full"] if full else [])], cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    total = Counts()
+    for line in done.stdout.splitlines():
+        if line.startswith("PASS "):
+            total.passed += 1
+        elif line.startswith("FAIL "):
+            total.failures.append(f"{script.name}: {line[5:]}")
+        elif line.startswith("SKIP "):
+            total.skips.append(f"{script.name}: {line[5:]}")
+    print(done.stdout[-6000:], flush=True)
+    if done.returncode != 0 and not total.failures:
+        total.failures.append(f"{script.name}: exit code {done.returncode}")
+    return total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="also the long tests (LONGSHORE_FULL=1)")
+    parser.add_argument("--only", metavar="NAME", help="only the parts whose name contains NAME")
+    options = parser.parse_args()
+    if options.full:
+        os.environ["LONGSHORE_FULL"] = "1"
+
+    parts = [
+        ("layers", lambda: command([ROOT / "script/check_layers"])),
+        ("release build", lambda: build("release")),
+        ("unit tests", lambda: unit_tests("release")),
+        ("instruction sets", lambda: command([ROOT / "script/check_isa"])),
+        ("smallest runtime", lambda: build("runtime")),
+        ("clang", clang_syntax),
+        ("models", lambda: command([ROOT / "script/models"], name="script/models")),
+    ]
+    for script in sorted((ROOT / "tests/oracle").glob("*.py")):
+        parts.append((f"oracle {script.stem}", lambda script=script: oracle(script, options.full)))
+    for script in sorted((ROOT / "tests/scripts").glob("*")):
+        parts.append((f"script {script.stem}", lambda script=script: command([script])))
+    parts += [
+        ("asan build", lambda: build("asan")),
+        ("sanitizers", lambda: unit_tests("asan", timeout=2400)),
+    ]
+
+    total = Counts()
+    for name, run in parts:
+        if options.only and options.only not in name:
+            continue
+        print(f"== {name}", flush=True)
+        start = time.monotonic()
+        found = run()
+        total.add(found)
+        print(f"   {found.passed} passed, {len(found.failures)} failed, {len(found.skips)} skipped "
+              f"({time.monotonic() - start:.0f} s)", flush=True)
+        if "build" in name and found.failures:
+            break
+
+    paths = sorted({match for skip in total.skips for match in re.findall(r"not on this machine: (\w+)", skip)})
+    print(f"CPU paths that this machine could not run: {', '.join(paths) or 'none'}")
+    for skip in total.skips[:40]:
+        print(f"skipped: {skip}")
+    for failure in total.failures:
+        print(f"FAILED: {failure}")
+    print(f"{total.passed} passed, {len(total.failures)} failed, {len(total.skips)} skipped")
+    return 1 if total.failures or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
