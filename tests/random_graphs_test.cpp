@@ -1,0 +1,54 @@
+// Random graphs mean the same with every pass on and with all of them off.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "optimize/optimize.hpp"
+#include "random.hpp"
+#include "random_graph.hpp"
+
+namespace longshore::tests {
+namespace {
+
+/// 2,000 with LONGSHORE_FULL set, a part of them otherwise.
+unsigned rounds() { return std::getenv("LONGSHORE_FULL") ? 2000 : 150; }
+
+void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t k = 0; k < got.size(); k++) {
+    ASSERT_EQ(got[k].dtype, want[k].dtype);
+    ASSERT_EQ(got[k].shape, want[k].shape);
+    const auto a = got[k].values<float>(), b = want[k].values<float>();
+    float largest = 0;
+    for (float x : b)
+      if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+    // Folding changes the order of roundings; an error is relative to the largest number around.
+    for (std::size_t i = 0; i < a.size(); i++) {
+      if (std::isnan(b[i]) || std::isinf(b[i])) continue;
+      ASSERT_NEAR(a[i], b[i], 1e-5 + 2e-4 * largest) << "output " << k << ", element " << i;
+    }
+  }
+}
+
+TEST(RandomGraphs, MeanTheSameOptimised) {
+  for (unsigned round = 0; round < rounds(); round++) {
+    const unsigned graph_seed = seed() * 100003u + round;
+    std::mt19937 random(graph_seed);
+    const Graph g = random_graph(random);
+    SCOPED_TRACE("seed " + std::to_string(graph_seed) + "\n" + print(g));
+    verify(g);
+    ASSERT_EQ(print(parse(print(g))), print(g));
+    const Graph better = optimize(g, {.order_seed = graph_seed % 3});
+    verify(better);
+    const auto in = random_inputs(g, graph_seed);
+    expect_same(evaluate(better, in), evaluate(g, in));
+    if (testing::Test::HasFatalFailure()) {
+      std::cout << "optimised:\n" << print(better);
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longshore::tests
