@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/small_float.hpp"
+
 namespace longshore::tests {
 namespace {
 
