@@ -4,7 +4,7 @@ namespace longshore::ops {
 namespace {
 
 template <class A, class T>
-struct State {
+struct ReduceL2State {
   A value = A{0};
   void add(A x) { value += x * x; }
   auto result(std::int64_t, Status&) const { return std::sqrt(value); }
@@ -21,7 +21,7 @@ extern constinit const OpDef op_reduce_l2 = {
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
     .infer = infer_reduction,
-    .eval = eval_reduce<ReduceTypes, State, true>,
+    .eval = eval_reduce<ReduceTypes, ReduceL2State, true>,
     .facts = facts_reduce,
     .examples = {"(x: f32[2,3,4]) { y = ReduceL2(x, i64[1]{-1}) return y }",
                  "(x: i32[2,3,4]) { y = ReduceL2(x, i64[2]{0,2}, keepdims=0) return y }"},

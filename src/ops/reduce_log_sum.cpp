@@ -4,7 +4,7 @@ namespace longshore::ops {
 namespace {
 
 template <class A, class T>
-struct State {
+struct ReduceLogSumState {
   A value = A{0};
   void add(A x) { value += x; }
   auto result(std::int64_t, Status&) const { return std::log(value); }
@@ -21,7 +21,7 @@ extern constinit const OpDef op_reduce_log_sum = {
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
     .infer = infer_reduction,
-    .eval = eval_reduce<ReduceTypes, State, true>,
+    .eval = eval_reduce<ReduceTypes, ReduceLogSumState, true>,
     .facts = facts_reduce,
     .examples = {"(x: f32[2,3,4]) { y = ReduceLogSum(x, i64[1]{-1}) return y }",
                  "(x: i32[2,3,4]) { y = ReduceLogSum(x, i64[2]{0,2}, keepdims=0) return y }"},

@@ -5,7 +5,7 @@ namespace {
 
 /// value + log(sum) is the answer so far; value is the largest x.
 template <class A, class T>
-struct State {
+struct ReduceLogSumExpState {
   A value = -std::numeric_limits<A>::infinity(), sum = 0;
   void add(A x) {
     if (x == value) {  // also where both are infinite
@@ -31,7 +31,7 @@ extern constinit const OpDef op_reduce_log_sum_exp = {
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
     .infer = infer_reduction,
-    .eval = eval_reduce<ReduceTypes, State, true>,
+    .eval = eval_reduce<ReduceTypes, ReduceLogSumExpState, true>,
     .facts = facts_reduce,
     .examples = {"(x: f32[2,3,4]) { y = ReduceLogSumExp(x, i64[1]{-1}) return y }",
                  "(x: i32[2,3,4]) { y = ReduceLogSumExp(x, i64[2]{0,2}, keepdims=0) return y }"},

@@ -9,7 +9,7 @@ extern const OpDef op_reduce_mean;
 namespace {
 
 template <class A, class T>
-struct State {
+struct ReduceMeanState {
   A value = A{0};
   void add(A x) { value = wrapping_add(value, x); }
   A result(std::int64_t count, Status& status) const {
@@ -58,7 +58,7 @@ extern constinit const OpDef op_reduce_mean = {
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
     .infer = infer_reduction,
-    .eval = eval_reduce<ReduceTypes, State>,
+    .eval = eval_reduce<ReduceTypes, ReduceMeanState>,
     .eval_quantised = eval_quantised,
     .facts = facts_reduce,
     .quant = Quant::integer,

@@ -7,7 +7,7 @@ using Types = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int6
                        std::int8_t, std::uint8_t, Bool8>;
 
 template <class A, class T>
-struct State {
+struct ReduceMinState {
   /// The answer for no elements.
   static A start() {
     using Limits = std::numeric_limits<std::conditional_t<std::is_integral_v<A>, T, A>>;
@@ -30,7 +30,7 @@ extern constinit const OpDef op_reduce_min = {
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
     .infer = infer_reduction,
-    .eval = eval_reduce<Types, State>,
+    .eval = eval_reduce<Types, ReduceMinState>,
     .facts = facts_reduce,
     .quant = Quant::same,
     .examples = {"(x: f32[2,3,4]) { y = ReduceMin(x, i64[1]{-1}) return y }",

@@ -4,7 +4,7 @@ namespace longshore::ops {
 namespace {
 
 template <class A, class T>
-struct State {
+struct ReduceSumState {
   A value = A{0};
   void add(A x) { value = wrapping_add(value, x); }
   auto result(std::int64_t, Status&) const { return value; }
@@ -21,7 +21,7 @@ extern constinit const OpDef op_reduce_sum = {
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<13>,
     .infer = infer_reduction,
-    .eval = eval_reduce<ReduceTypes, State>,
+    .eval = eval_reduce<ReduceTypes, ReduceSumState>,
     .facts = facts_reduce,
     .quant = Quant::rescale,
     .form = Form::reduce,

@@ -4,7 +4,7 @@ namespace longshore::ops {
 namespace {
 
 template <class A, class T>
-struct State {
+struct ReduceSumSquareState {
   A value = A{0};
   void add(A x) { value = wrapping_add(value, wrapping_multiply(x, x)); }
   auto result(std::int64_t, Status&) const { return value; }
@@ -21,7 +21,7 @@ extern constinit const OpDef op_reduce_sum_square = {
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
     .infer = infer_reduction,
-    .eval = eval_reduce<ReduceTypes, State>,
+    .eval = eval_reduce<ReduceTypes, ReduceSumSquareState>,
     .facts = facts_reduce,
     .examples = {"(x: f32[2,3,4]) { y = ReduceSumSquare(x, i64[1]{-1}) return y }",
                  "(x: i32[2,3,4]) { y = ReduceSumSquare(x, i64[2]{0,2}, keepdims=0) return y }"},
