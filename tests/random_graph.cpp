@@ -145,7 +145,9 @@ class Builder {
     if (chance(3)) {  // back to its own dims, through shape arithmetic
       const ValueId dims = g_.add("Shape", {x});
       const ValueId flat = g_.add("Reshape", {x, ints({-1})});
-      return keep(g_.add("Reshape", {flat, dims}));
+      const ValueId y = g_.add("Reshape", {flat, dims});
+      g_ = infer(g_);  // only whole-graph inference follows shape arithmetic
+      return keep(y);
     }
     if (chance(3)) return keep(g_.add("Squeeze", {g_.add("Unsqueeze", {x, ints({0})}), ints({0})}));
     Ints dims(s.begin(), s.end());
