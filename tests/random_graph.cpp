@@ -51,7 +51,7 @@ class Builder {
 
   void keep(ValueId v) {
     const Shape s = shape(v);
-    if (s.elements() > 0 && s.elements() < 4000) live_.push_back(v);
+    if (s.rank > 0 && s.rank < 6 && s.elements() > 0 && s.elements() < 4000) live_.push_back(v);
   }
 
   // ---- steps
