@@ -19,14 +19,17 @@ struct Bench {
   static Machine plain() {
     Machine m;
     m.present = true;
-    m.sram_bytes = 1 << 18;
+    m.sram_bytes = 1 << 17;
     m.mac_alignment = 1;
     m.dma_dims = 4;
     return m;
   }
-  explicit Bench(unsigned seed) : machine(plain()), memory(machine, 1 << 16, {}, false), rng(seed) {
-    for (std::byte& b : memory.sram(0)) b = static_cast<std::byte>(rng());
-    for (std::byte& b : memory.dram()) b = static_cast<std::byte>(rng());
+  explicit Bench(unsigned seed) : machine(plain()), memory(machine, 1 << 14, {}, false), rng(seed) {
+    for (const std::span<std::byte> bytes : {memory.sram(0), memory.dram()})
+      for (std::size_t i = 0; i < bytes.size(); i += 4) {
+        const auto word = static_cast<std::uint32_t>(rng());
+        std::memcpy(bytes.data() + i, &word, 4);
+      }
   }
   std::int8_t* sram() { return reinterpret_cast<std::int8_t*>(memory.sram(0).data()); }
   std::uint32_t pick(std::uint32_t low, std::uint32_t high) { return low + static_cast<std::uint32_t>(rng()) % (high - low + 1); }
@@ -47,7 +50,7 @@ struct Bench {
     Instruction i;
     i.queue = queue;
     i.operation = operation;
-    const Status fits = check(machine, {1 << 16, 0}, i);
+    const Status fits = check(machine, {1 << 14, 0}, i);
     ASSERT_TRUE(fits.ok()) << fits.text();
     const Status done = execute(i, memory, work);
     ASSERT_TRUE(done.ok()) << done.text();

@@ -8,8 +8,10 @@ namespace longshore {
 NpuMemory::NpuMemory(const Machine& machine, std::uint64_t arena_bytes, std::span<const std::byte> constants,
                      bool poison)
     : sram_(machine.cores, std::vector<std::byte>(machine.sram_bytes)),
-      dram_(arena_bytes),
+      dram_(machine.coherent ? 0 : arena_bytes),
       constants_(constants),
+      line_bytes_(std::max(machine.cache_line_bytes, 1u)),
+      dirty_(static_cast<std::size_t>(arena_bytes / line_bytes_) + 1),
       poison_(poison) {
   if (poison) {
     sram_written_.assign(machine.cores, std::vector<unsigned char>(machine.sram_bytes));
@@ -21,18 +23,31 @@ NpuMemory::NpuMemory(const Machine& machine, std::uint64_t arena_bytes, std::spa
 void NpuMemory::reset() noexcept {
   for (auto& sram : sram_) std::fill(sram.begin(), sram.end(), fresh_byte);
   std::fill(dram_.begin(), dram_.end(), fresh_byte);
+  std::fill(dirty_.begin(), dirty_.end(), false);
   for (auto& written : sram_written_) std::fill(written.begin(), written.end(), 0);
   std::fill(dram_written_.begin(), dram_written_.end(), 0);
 }
 
-void NpuMemory::clean(std::span<const std::byte> view, std::uint64_t offset, std::uint64_t bytes) noexcept {
+void NpuMemory::cpu_wrote(std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (bytes == 0) return;
-  std::memcpy(dram_.data() + offset, view.data() + offset, bytes);
-  mark_dram(offset, bytes);
+  if (!shared_.empty()) return mark_dram(offset, bytes);
+  for (std::uint64_t i = offset / line_bytes_; i <= (offset + bytes - 1) / line_bytes_; i++) dirty_[i] = true;
 }
 
-void NpuMemory::invalidate(std::span<std::byte> view, std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  if (bytes > 0) std::memcpy(view.data() + offset, dram_.data() + offset, bytes);
+void NpuMemory::clean(std::span<const std::byte> view, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  for (std::uint64_t at = offset; at < offset + bytes; at += line_bytes_) {
+    if (!dirty_[at / line_bytes_]) continue;
+    const std::uint64_t n = std::min(line_bytes_, offset + bytes - at);
+    std::memcpy(dram_.data() + at, view.data() + at, n);
+    mark_dram(at, n);
+    dirty_[at / line_bytes_] = false;
+  }
+}
+
+void NpuMemory::invalidate(std::span<std::byte> view, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (bytes == 0) return;
+  std::memcpy(view.data() + offset, dram_.data() + offset, bytes);
+  for (std::uint64_t i = offset / line_bytes_; i <= (offset + bytes - 1) / line_bytes_; i++) dirty_[i] = false;
 }
 
 void NpuMemory::mark_dram(std::uint64_t offset, std::uint64_t bytes) noexcept {

@@ -7,13 +7,13 @@ namespace longshore {
 
 Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t seed) noexcept {
   const auto lists = engine_lists(program);
-  const Engine cpu = cpu_engine(program.machine);
+  const EngineId cpu = cpu_engine(program.machine);
   std::vector<std::size_t> next(lists.size(), 0);
   std::vector<std::uint64_t> semaphores(program.machine.semaphores, 0);
   std::vector<Effect> order;
   std::mt19937_64 random(seed);
 
-  const auto try_one = [&](Engine e) {  // false: blocked
+  const auto try_one = [&](EngineId e) {  // false: blocked
     const std::uint32_t index = lists[e][next[e]];
     std::uint32_t wait = no_index, signal = no_index, count = 1;
     bool effect = false;
@@ -38,10 +38,10 @@ Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t s
     return true;
   };
 
-  std::vector<Engine> open;
+  std::vector<EngineId> open;
   while (true) {
     open.clear();
-    for (Engine e = 0; e < lists.size(); e++)
+    for (EngineId e = 0; e < lists.size(); e++)
       if (next[e] < lists[e].size()) open.push_back(e);
     if (open.empty()) return order;
     bool moved = false;

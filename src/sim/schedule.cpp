@@ -44,11 +44,11 @@ class EventLoop {
   }
 
   Result<Schedule> run() {
-    for (Engine e = 0; e < engines_.size(); e++) advance(e);
+    for (EngineId e = 0; e < engines_.size(); e++) advance(e);
     while (true) {
-      Engine next = 0;
+      EngineId next = 0;
       double at = never;
-      for (Engine e = 0; e < engines_.size(); e++) {
+      for (EngineId e = 0; e < engines_.size(); e++) {
         const double end = engines_[e].phase == EngineState::Phase::timed      ? engines_[e].end_ns
                            : engines_[e].phase == EngineState::Phase::transfer ? dram_.finish_ns(e)
                                                                                : never;
@@ -58,7 +58,7 @@ class EventLoop {
       now_ = at;
       finish(next);
     }
-    for (Engine e = 0; e < engines_.size(); e++)
+    for (EngineId e = 0; e < engines_.size(); e++)
       if (engines_[e].phase != EngineState::Phase::done) return deadlock(e);
     Timing& timing = result_.timing;
     timing.total_ns = now_;
@@ -70,11 +70,11 @@ class EventLoop {
   }
 
  private:
-  std::uint32_t index(Engine e) const { return lists_[e][engines_[e].next]; }
-  const Instruction& instruction(Engine e) const { return program_.queues[e % queue_count][index(e)]; }
+  std::uint32_t index(EngineId e) const { return lists_[e][engines_[e].next]; }
+  const Instruction& instruction(EngineId e) const { return program_.queues[e % queue_count][index(e)]; }
   const Step& step() const { return program_.steps[index(cpu_)]; }
 
-  void interval(Engine e, std::uint32_t layer, Activity activity, double start, double end) {
+  void interval(EngineId e, std::uint32_t layer, Activity activity, double start, double end) {
     if (!(end > start)) return;
     result_.timing.intervals.push_back({e, index(e), layer, activity, start, end});
     result_.timing.busy_ns[e] += end - start;
@@ -86,15 +86,15 @@ class EventLoop {
     s.count += count;
     s.signalled_ns = now_;
     s.from_npu = from_npu;
-    for (Engine e = 0; e < engines_.size(); e++)
+    for (EngineId e = 0; e < engines_.size(); e++)
       if (engines_[e].phase == EngineState::Phase::blocked) wake_.push_back(e);
   }
 
   /// Goes through control instructions until real work starts, a wait blocks, or the list ends.
-  void advance(Engine first) {
+  void advance(EngineId first) {
     wake_.push_back(first);
     while (!wake_.empty()) {
-      const Engine e = wake_.back();
+      const EngineId e = wake_.back();
       wake_.pop_back();
       EngineState& state = engines_[e];
       if (state.phase != EngineState::Phase::blocked) continue;
@@ -108,7 +108,7 @@ class EventLoop {
     }
   }
 
-  bool pass(Engine e, std::uint32_t id, std::uint64_t count) {
+  bool pass(EngineId e, std::uint32_t id, std::uint64_t count) {
     Semaphore& s = semaphores_[id];
     if (s.count < count) return false;
     s.count -= count;
@@ -117,7 +117,7 @@ class EventLoop {
   }
 
   /// False: blocked. Otherwise a control instruction is done, or work has begun.
-  bool start(Engine e) {
+  bool start(EngineId e) {
     const Instruction& i = instruction(e);
     EngineState& state = engines_[e];
     if (const auto* wait = std::get_if<Wait>(&i.operation)) {
@@ -192,7 +192,7 @@ class EventLoop {
     return true;
   }
 
-  void finish(Engine e) {
+  void finish(EngineId e) {
     EngineState& state = engines_[e];
     if (e == cpu_) {
       const Step& s = step();
@@ -240,7 +240,7 @@ class EventLoop {
     t.layers[i.layer].dram_bytes += dram;
   }
 
-  Status deadlock(Engine e) const {
+  Status deadlock(EngineId e) const {
     const std::uint32_t at = index(e);
     std::uint32_t id = 0, count = 1;
     if (e == cpu_) id = step().semaphore;
@@ -253,18 +253,18 @@ class EventLoop {
   const Program& program_;
   const Machine& machine_;
   std::vector<std::vector<std::uint32_t>> lists_;
-  Engine cpu_;
+  EngineId cpu_;
   std::vector<EngineState> engines_;
   std::vector<Semaphore> semaphores_;
   DramServer dram_;
-  std::vector<Engine> wake_;
+  std::vector<EngineId> wake_;
   double now_ = 0;
   Schedule result_;
 };
 
 }  // namespace
 
-std::string engine_name(const Machine& machine, Engine e) {
+std::string engine_name(const Machine& machine, EngineId e) {
   if (e == cpu_engine(machine)) return "cpu";
   std::string out = name(static_cast<Queue>(e % queue_count));
   if (machine.cores > 1) out += "." + std::to_string(e / queue_count);
@@ -272,7 +272,7 @@ std::string engine_name(const Machine& machine, Engine e) {
 }
 
 std::vector<std::vector<std::uint32_t>> engine_lists(const Program& program) {
-  const Engine cpu = cpu_engine(program.machine);
+  const EngineId cpu = cpu_engine(program.machine);
   std::vector<std::vector<std::uint32_t>> lists(cpu + 1);
   for (const auto& queue : program.queues)
     for (std::uint32_t i = 0; i < queue.size(); i++) lists[engine_of(queue[i])].push_back(i);

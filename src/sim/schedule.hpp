@@ -11,15 +11,15 @@
 namespace longshore {
 
 /// A thing that works through a list in order: core * queue_count + queue, or the CPU behind them.
-using Engine = std::uint32_t;
-inline Engine engine_of(const Instruction& i) noexcept {
-  return i.core * static_cast<Engine>(queue_count) + static_cast<Engine>(i.queue);
+using EngineId = std::uint32_t;
+inline EngineId engine_of(const Instruction& i) noexcept {
+  return i.core * static_cast<EngineId>(queue_count) + static_cast<EngineId>(i.queue);
 }
-inline Engine cpu_engine(const Machine& m) noexcept {
-  return m.present ? m.cores * static_cast<Engine>(queue_count) : 0;
+inline EngineId cpu_engine(const Machine& m) noexcept {
+  return m.present ? m.cores * static_cast<EngineId>(queue_count) : 0;
 }
 /// dma_in, mac.1, cpu, ...: the core is named where there are several.
-std::string engine_name(const Machine&, Engine);
+std::string engine_name(const Machine&, EngineId);
 
 /// The lists of all engines, as indices into Program::queues[engine % queue_count], or
 /// Program::steps for the CPU.
@@ -31,7 +31,7 @@ inline constexpr int activity_count = 5;
 const char* name(Activity) noexcept;
 
 struct Interval {
-  Engine engine = 0;
+  EngineId engine = 0;
   std::uint32_t index = 0;  // into Program::queues[engine % queue_count] or Program::steps
   std::uint32_t layer = no_index;
   Activity activity = Activity::compute;
@@ -55,7 +55,7 @@ struct LayerTiming {
 };
 
 struct MarkTime {
-  Engine engine;
+  EngineId engine;
   std::uint32_t layer;
   bool begin;
   double ns;
@@ -77,7 +77,7 @@ struct Timing {
 
 /// An instruction or step that has effects, in an order that respects queues and semaphores.
 struct Effect {
-  Engine engine;
+  EngineId engine;
   std::uint32_t index;
 };
 

@@ -19,7 +19,7 @@ Result<Simulator> Simulator::create(const Program& program, SimulatorOptions opt
   Result<Schedule> schedule = longshore::schedule(program);
   if (!schedule.ok()) return schedule.status();
   simulator.schedule_ = std::move(*schedule);
-  simulator.memory_.emplace(program.machine, program.machine.present && !program.machine.coherent ? program.arena_bytes : 0,
+  simulator.memory_.emplace(program.machine, program.machine.present ? program.arena_bytes : 0,
                             constants_of(program), options.poison);
   return simulator;
 }
@@ -37,7 +37,7 @@ Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Ef
   if (arena.size() != program.arena_bytes)
     return Status::error(Code::bad_argument, "an arena of %zu bytes, the program needs %llu", arena.size(),
                          static_cast<unsigned long long>(program.arena_bytes));
-  const Engine cpu = cpu_engine(program.machine);
+  const EngineId cpu = cpu_engine(program.machine);
   const bool shared = program.machine.coherent && program.machine.present;
   if (shared) memory_->share(arena);
   memory_->reset();
@@ -54,8 +54,7 @@ Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Ef
     switch (step.kind) {
       case Step::Kind::op:
         LONGSHORE_TRY(host.run_step(step, effect.index, arena));
-        if (shared)
-          for (std::uint32_t v : step.outputs) mark_written(v);
+        for (std::uint32_t v : step.outputs) mark_written(v);
         break;
       case Step::Kind::clean:
         if (!shared && program.machine.present) memory_->clean(arena, step.offset, step.bytes);
@@ -70,10 +69,10 @@ Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Ef
 }
 
 void Simulator::mark_written(std::uint32_t value) noexcept {
-  if (value == no_index) return;
+  if (value == no_index || !program_->machine.present) return;
   const ProgramValue& v = program_->values[value];
   if (v.storage == Storage::arena && v.fixed_shape)
-    memory_->mark_dram(v.offset, static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype));
+    memory_->cpu_wrote(v.offset, static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype));
 }
 
 Result<Timing> predict(const Program& program) noexcept {
