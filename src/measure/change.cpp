@@ -53,7 +53,7 @@ class SideBySide {
   Result<ChangeEffect> run() {
     const Result<Schedule> order = schedule(*a_.program);
     if (!order.ok()) return order.status();
-    const Engine cpu = cpu_engine(a_.program->machine);
+    const EngineId cpu = cpu_engine(a_.program->machine);
     effect_.control = is_control(a_.at(place_).operation);  // the order need not list it
     for (const Effect& e : order->order) {
       const Place at{static_cast<Queue>(e.engine % queue_count), e.index};
@@ -214,7 +214,9 @@ class SideBySide {
     if (s.kind == Step::Kind::clean && !shared) {
       a_.memory.clean(a_.arena, s.offset, s.bytes);
       b_.memory.clean(b_.arena, s.offset, s.bytes);
-      std::copy_n(view_.begin() + static_cast<std::ptrdiff_t>(s.offset), s.bytes, dram_.begin() + static_cast<std::ptrdiff_t>(s.offset));
+      // Only dirty lines moved.
+      const auto a = a_.memory.dram(), b = b_.memory.dram();
+      for (std::uint64_t i = s.offset; i < s.offset + s.bytes; i++) dram_[i] = a[i] != b[i];
     } else if (s.kind == Step::Kind::invalidate && !shared) {
       a_.memory.invalidate(a_.arena, s.offset, s.bytes);
       b_.memory.invalidate(b_.arena, s.offset, s.bytes);
@@ -228,6 +230,14 @@ class SideBySide {
       }
       LONGSHORE_TRY(a_.host->run_step(s, index, a_.arena));
       LONGSHORE_TRY(b_.host->run_step(s, index, b_.arena));
+      for (std::uint32_t v : s.outputs) {
+        if (v == no_index) continue;
+        const ProgramValue& value = a_.program->values[v];
+        if (value.storage != Storage::arena || !value.fixed_shape) continue;
+        const std::uint64_t bytes = static_cast<std::uint64_t>(value.shape.elements()) * size_bytes(value.dtype);
+        a_.memory.cpu_wrote(value.offset, bytes);
+        b_.memory.cpu_wrote(value.offset, bytes);
+      }
       Flags& f = shared ? dram_ : view_;
       for (std::size_t i = 0; i < f.size(); i++) f[i] = a_.arena[i] != b_.arena[i];
     }
