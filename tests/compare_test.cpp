@@ -40,7 +40,7 @@ TEST(Difference, CountsBytesAndNamesTheFirstElement) {
 TEST(Difference, MeasuresFloats) {
   Difference d;
   const float want[] = {3, 4}, got[] = {3, 5};
-  d.add(make_floats({2}, got).view(), make_floats({2}, want).view(), {false, 0.1, 0}, 0);
+  d.add(make_floats({2}, got).view(), make_floats({2}, want).view(), {false, 0.1, 0, 0}, 0);
   EXPECT_EQ(d.different, 1);
   EXPECT_EQ(d.max_abs, 1);
   EXPECT_EQ(d.max_rel, 0.25);
@@ -52,19 +52,29 @@ TEST(Difference, TakesFloatsWithinTheBoundAndNanForNan) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   const float want[] = {1, nan, inf, 0, 2}, near[] = {1.0009f, -nan, inf, 1e-7f, 2}, far[] = {1, 0, -inf, 0, nan};
   Difference d;
-  d.add(make_floats({5}, near).view(), make_floats({5}, want).view(), {false, 1e-3, 1e-6}, 0);
+  d.add(make_floats({5}, near).view(), make_floats({5}, want).view(), {false, 1e-3, 1e-6, 0}, 0);
   EXPECT_TRUE(d.equal());
   EXPECT_EQ(d.different_bytes, 0);
-  d.add(make_floats({5}, far).view(), make_floats({5}, want).view(), {false, 1e-3, 1e-6}, 0);
+  d.add(make_floats({5}, far).view(), make_floats({5}, want).view(), {false, 1e-3, 1e-6, 0}, 0);
   EXPECT_EQ(d.different, 3);
   EXPECT_EQ(print(d.first->at), "[1]");
+}
+
+TEST(Difference, ErrorsOfWholeRunsAreMeasuredByTheLargestElement) {
+  const float want[] = {100, 0}, near[] = {100, 0.009f}, far[] = {100, 0.011f};
+  Difference d;
+  d.add(make_floats({2}, near).view(), make_floats({2}, want).view(), {false, 0, 0, 1e-4}, 0);
+  EXPECT_TRUE(d.equal());
+  d.add(make_floats({2}, far).view(), make_floats({2}, want).view(), {false, 0, 0, 1e-4}, 0);
+  EXPECT_EQ(d.different, 1);
+  EXPECT_EQ(d.largest, 100);
 }
 
 TEST(Difference, BytesAreStricterThanNumbers) {
   const float want[] = {0.0f}, got[] = {-0.0f};
   Difference exact, bounded;
   exact.add(make_floats({1}, got).view(), make_floats({1}, want).view(), {}, 0);
-  bounded.add(make_floats({1}, got).view(), make_floats({1}, want).view(), {false, 0, 0}, 0);
+  bounded.add(make_floats({1}, got).view(), make_floats({1}, want).view(), {false, 0, 0, 0}, 0);
   EXPECT_EQ(exact.different_bytes, 1);
   EXPECT_TRUE(bounded.equal());
 }

@@ -30,12 +30,14 @@ LayerDifference& Comparison::layer(std::size_t node, std::size_t output) {
   l.value = v.name;
   l.position = node;
   l.type = v.type;
-  if (strictness_ == Strictness::op_bounds && is_float(v.type.dtype) && !v.type.quantised())
-    l.bound = {false, n.op->float_rtol, n.op->float_atol};
+  if (!is_float(v.type.dtype) || strictness_ == Strictness::bytes) return l;
+  l.bound.exact = false;
+  if (strictness_ == Strictness::outputs) l.bound.of_largest = 1e-4;
+  else l.bound.rtol = n.op->float_rtol, l.bound.atol = n.op->float_atol;
   return l;
 }
 
-void Comparison::add_entire(std::span<const Tensor> inputs, const Values& got) {
+std::vector<Tensor> Comparison::add_entire(std::span<const Tensor> inputs, const Values& got) {
   EvaluateOptions options;
   options.observe = [&](ValueId v, const TensorView& want) {
     const auto it = got.find(reference_[v].name);
@@ -44,8 +46,9 @@ void Comparison::add_entire(std::span<const Tensor> inputs, const Values& got) {
     LayerDifference& l = layer(node, output);
     l.difference.add(it->second.view(), want, l.bound, samples_);
   };
-  evaluate(reference_, inputs, options);
+  std::vector<Tensor> outputs = evaluate(reference_, inputs, options);
   samples_++;
+  return outputs;
 }
 
 void Comparison::add_single(std::span<const Tensor> inputs, const RunNode& run) {
@@ -178,7 +181,7 @@ std::vector<LayerDifference> compare_precision(const Graph& f, const Graph& q,
       l.value = q[v].name;
       l.position = i;
       l.type = q[v].type;
-      l.bound = {false, 0, 0};
+      l.bound.exact = false;
     }
   }
   std::size_t sample = 0;

@@ -31,6 +31,7 @@ struct LayerDifference {
 enum class Strictness : std::uint8_t {
   bytes,      // every byte
   op_bounds,  // integers byte by byte, floats within the bound that the operator states
+  outputs,    // the same, but floats within 1e-4 of the largest element: errors of whole runs add up
 };
 
 /// Holds what another engine computes against the reference kernels, value by value.
@@ -40,8 +41,8 @@ class Comparison {
   Comparison(Graph reference, Strictness);
 
   /// `entire`: the other side fed itself; it ran on the same inputs. Values that it does not have
-  /// are not compared: see `missing`.
-  void add_entire(std::span<const Tensor> inputs, const Values& got);
+  /// are not compared: see `missing`. Returns the reference's outputs.
+  std::vector<Tensor> add_entire(std::span<const Tensor> inputs, const Values& got);
   /// `single`: each node alone is run on the reference's inputs.
   void add_single(std::span<const Tensor> inputs, const RunNode&);
 

@@ -22,10 +22,10 @@ double number(T x) {
   else return static_cast<double>(static_cast<float>(x));
 }
 
-bool near(double got, double want, const Bound& bound) {
+bool near(double got, double want, const Bound& bound, double largest) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
   if (std::isinf(want) || std::isinf(got)) return got == want;
-  return std::abs(got - want) <= bound.atol + bound.rtol * std::abs(want);
+  return std::abs(got - want) <= bound.atol + bound.rtol * std::abs(want) + bound.of_largest * largest;
 }
 
 Shape position(std::int64_t element, const Shape& dims) {
@@ -52,9 +52,13 @@ void Difference::add(const TensorView& got, const TensorView& want, const Bound&
   }
   const bool known = visit_type(AllTypes{}, want.dtype, [&]<class T>() {
     const T *g = got.as<T>(), *w = want.as<T>();
+    double most = 0;
+    for (std::int64_t i = 0, n = want.elements(); i < n; i++)
+      if (const double x = std::abs(number(w[i])); std::isfinite(x)) most = std::max(most, x);
+    largest = std::max(largest, most);
     for (std::int64_t i = 0, n = want.elements(); i < n; i++) {
       const double a = number(g[i]), b = number(w[i]);
-      if (std::memcmp(g + i, w + i, sizeof(T)) != 0 && (bound.exact || !near(a, b, bound))) {
+      if (std::memcmp(g + i, w + i, sizeof(T)) != 0 && (bound.exact || !near(a, b, bound, most))) {
         if (!first) first = FirstDifference{sample, position(i, want.shape), a, b};
         different++;
         const auto* p = reinterpret_cast<const unsigned char*>(g + i);

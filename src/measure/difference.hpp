@@ -16,8 +16,10 @@ struct FirstDifference {
 
 /// When two elements count as equal.
 struct Bound {
-  bool exact = true;          // byte by byte; else floats within atol + rtol * |want|, NaN equal to NaN
-  double rtol = 0, atol = 0;
+  /// Byte by byte; else floats within atol + rtol * |want| + of_largest * (the largest |want| of the
+  /// sample), NaN equal to NaN.
+  bool exact = true;
+  double rtol = 0, atol = 0, of_largest = 0;
 };
 
 /// How far a tensor is from what it should be, summed up over samples. Elements that are not finite
@@ -30,6 +32,7 @@ class Difference {
   std::int64_t elements = 0, different = 0;      // compared; those that are not equal
   std::int64_t bytes = 0, different_bytes = 0;   // the latter: within elements that are not equal
   double max_abs = 0, max_rel = 0;               // of |got - want|, and over |want| where that is not 0
+  double largest = 0;                            // |want|
   std::string mismatch;                          // type or dims that differ; empty: they agree
   std::optional<FirstDifference> first;
 

@@ -1,0 +1,118 @@
+#include "compare_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <ostream>
+
+#include "base/error.hpp"
+
+namespace longshore {
+namespace {
+
+std::string decibel(double x) {
+  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", x);
+  return text;
+}
+
+std::string shortest(double x, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*g", digits, x);
+  return text;
+}
+
+std::string fitted(std::string text, std::size_t width, bool right) {
+  if (text.size() > width) text = "..." + text.substr(text.size() - width + 3);  // the end tells names apart
+  return right ? std::string(width - text.size(), ' ') + text : text + std::string(width - text.size(), ' ');
+}
+
+/// Worst first: layers that are wrong by the part that is wrong, then by SQNR.
+std::vector<const LayerDifference*> worst_first(const std::vector<LayerDifference>& layers) {
+  std::vector<const LayerDifference*> out;
+  for (const LayerDifference& l : layers) out.push_back(&l);
+  const auto part = [](const LayerDifference* l) {
+    if (!l->difference.mismatch.empty()) return 2.0;
+    return l->bound.exact ? static_cast<double>(l->difference.different) / static_cast<double>(std::max<std::int64_t>(l->difference.elements, 1))
+                          : l->difference.equal() ? 0.0 : 1.0;
+  };
+  std::ranges::stable_sort(out, [&](const LayerDifference* a, const LayerDifference* b) {
+    if (part(a) != part(b)) return part(a) > part(b);
+    return a->difference.sqnr_db() < b->difference.sqnr_db();
+  });
+  return out;
+}
+
+nlohmann::json number(double x) {
+  if (std::isfinite(x)) return x;
+  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+}
+
+nlohmann::json index_of(const Shape& s) {
+  nlohmann::json out = nlohmann::json::array();
+  for (std::int64_t d : s) out.push_back(d);
+  return out;
+}
+
+}  // namespace
+
+void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
+  const Totals t = total(r.layers);
+  out << r.file << ": " << r.got << " against " << r.want << ", " << r.samples << (r.samples == 1 ? " sample" : " samples") << "\n";
+  const std::vector<const LayerDifference*> sorted = worst_first(r.layers);
+  std::size_t shown = 0;
+  for (const LayerDifference* l : sorted) {
+    const Difference& d = l->difference;
+    if (shown == rows || (r.exact && d.equal() && rows != std::numeric_limits<std::size_t>::max() && d.sqnr_db() > 1e9)) break;
+    if (shown++ == 0)
+      out << fitted("layer", 32, false) << "  " << fitted("operator", 18, false) << "  unit   elements  different   max error    SQNR dB    cosine\n";
+    out << fitted(l->node, 32, false) << "  " << fitted(l->op, 18, false) << "  " << (r.npu.contains(l->position) ? "npu " : "cpu ")
+        << fitted(std::to_string(d.elements), 11, true) << fitted(std::to_string(d.different), 11, true)
+        << fitted(shortest(d.max_abs, 4), 12, true) << fitted(decibel(d.sqnr_db()), 11, true)
+        << fitted(shortest(d.cosine(), 6), 10, true) << "\n";
+  }
+  if (shown > 0 && shown < sorted.size() && !r.exact) out << "(" << sorted.size() - shown << " better layers are not shown: --all)\n";
+  if (!r.missing.empty()) {
+    out << r.missing.size() << " values have no counterpart, the first is '" << r.missing.front() << "'\n";
+  }
+  if (!r.exact) return;
+  out << t.layers << " layers, " << r.npu.size() << " of them on the NPU; " << t.bytes << " bytes compared, " << t.different_bytes
+      << " different\n";
+  if (t.first) out << "first difference: " << describe(*t.first) << "\n";
+}
+
+nlohmann::json to_json(const CompareReport& r, bool by_layer) {
+  const Totals t = total(r.layers);
+  nlohmann::json first;
+  if (t.first) {
+    const Difference& d = t.first->difference;
+    first = {{"layer", t.first->node}, {"op", t.first->op}, {"value", t.first->value},
+             {"unit", r.npu.contains(t.first->position) ? "npu" : "cpu"}, {"text", describe(*t.first)}};
+    if (d.first) {
+      first["sample"] = d.first->sample;
+      first["index"] = index_of(d.first->at);
+      first["got"] = number(d.first->got);
+      first["want"] = number(d.first->want);
+    }
+  }
+  std::set<std::size_t> nodes;
+  for (const LayerDifference& l : r.layers) nodes.insert(l.position);
+  nlohmann::json j = {{"file", r.file}, {"got", r.got}, {"want", r.want}, {"samples", r.samples},
+                      {"layers", t.layers}, {"npu_layers", r.npu.size()}, {"bytes_compared", t.bytes},
+                      {"different_bytes", t.different_bytes}, {"different_layers", t.different_layers},
+                      {"first_difference", first}, {"not_compared", r.missing}};
+  if (!by_layer) return j;
+  nlohmann::json list = nlohmann::json::array();
+  for (const LayerDifference& l : r.layers) {
+    const Difference& d = l.difference;
+    list.push_back({{"layer", l.node}, {"op", l.op}, {"value", l.value}, {"unit", r.npu.contains(l.position) ? "npu" : "cpu"},
+                    {"elements", d.elements}, {"different", d.different}, {"max_abs", number(d.max_abs)},
+                    {"max_rel", number(d.max_rel)}, {"sqnr_db", number(d.sqnr_db())}, {"cosine", number(d.cosine())}});
+  }
+  j["by_layer"] = list;
+  return j;
+}
+
+}  // namespace longshore
