@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "program/program.hpp"
+
+namespace longshore {
+
+/// A program with one operand of one instruction changed.
+struct Injection {
+  Program program;
+  Queue queue = Queue::dma_in;
+  std::size_t index = 0;  // into program.queues[queue]
+  std::string field, before, after;
+  std::string text;  // "mac[12] conv: in_zero 3 -> 4"
+};
+
+/// Draws an instruction, one of its operands and another value for it, all by `seed`. Operands that
+/// the instruction does not use are drawn too: a change there is dead. Nothing if no
+/// instruction has operands.
+std::optional<Injection> inject(const Program&, std::uint64_t seed);
+
+}  // namespace longshore

@@ -1,0 +1,138 @@
+// Instructions as values: words and back, changes by inject, the timeline.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "measure/chrome_trace.hpp"
+#include "npu_program.hpp"
+#include "program/encode.hpp"
+#include "program/print.hpp"
+#include "random.hpp"
+#include "sim/inject.hpp"
+#include "sim/verify.hpp"
+
+namespace longshore {
+namespace {
+
+using tests::Pipeline;
+using tests::PipelineHost;
+
+/// One of each operation with operands that inject has changed many times.
+std::vector<Instruction> variety(unsigned seed) {
+  Program p;
+  for (const Operation& o : {Operation(Dma()), Operation(Fill()), Operation(Copy()), Operation(Conv()), Operation(Eltwise()),
+                             Operation(Table()), Operation(Requantise()), Operation(Pool()), Operation(Reduce()),
+                             Operation(Resize()), Operation(Wait()), Operation(Signal()), Operation(Mark()), Operation(End())}) {
+    Instruction i;
+    i.queue = Queue::vector, i.core = 3, i.layer = static_cast<std::uint32_t>(o.index());
+    i.operation = o;
+    p.queues[3].push_back(i);
+  }
+  EXPECT_EQ(p.queues[3].size(), static_cast<std::size_t>(operation_count));
+  for (unsigned n = 0; n < 500; n++) p = inject(p, seed * 1000 + n)->program;
+  return p.queues[3];
+}
+
+TEST(Encode, InstructionsComeBack) {
+  const std::vector<Instruction> all = variety(tests::seed());
+  std::vector<std::uint32_t> words;
+  for (const Instruction& i : all) encode(i, words);
+  const Result<std::vector<Instruction>> back = decode(words);
+  ASSERT_TRUE(back.ok()) << back.status().text();
+  EXPECT_TRUE(*back == all);
+}
+
+TEST(Encode, DamagedWordsAreRefusedOrOtherwiseValid) {
+  std::vector<std::uint32_t> words;
+  for (const Instruction& i : variety(tests::seed())) encode(i, words);
+  std::mt19937 rng(tests::seed());
+  int refused = 0;
+  for (int n = 0; n < 2000; n++) {
+    std::vector<std::uint32_t> damaged = words;
+    if (n % 2) damaged.resize(rng() % words.size());
+    else damaged[rng() % words.size()] ^= 1u << rng() % 32;
+    refused += !decode(damaged).ok();
+  }
+  EXPECT_GT(refused, 900);  // nearly every cut, and flips in heads and flags
+}
+
+TEST(Encode, MachinesComeBack) {
+  Machine m = tests::small_machine();
+  m.dataflow = Dataflow::input_stationary, m.vector_cycles[4] = 2.25, m.coherent = true, m.idle_mw = 3;
+  std::vector<std::uint64_t> words;
+  encode(m, words);
+  Machine back;
+  back.present = true;
+  ASSERT_TRUE(decode(words, back).ok());
+  EXPECT_TRUE(back == m);
+  words.pop_back();
+  EXPECT_FALSE(decode(words, back).ok());
+}
+
+TEST(Print, NamesWhatIsNotUsual) {
+  Instruction i;
+  i.queue = Queue::mac, i.layer = 4;
+  Conv c;
+  c.in_c = 16, c.accumulate = true, c.in_zero = -3;
+  i.operation = c;
+  EXPECT_EQ(print(i), "mac.0 conv accumulate=1 in_c=16 in_zero=-3 layer=4");
+  i.operation = Wait{};
+  EXPECT_EQ(print(i), "mac.0 wait semaphore=0 layer=4");
+}
+
+/// Of a change of one operand, the verifier or the bytes tell, or it is an operand without effect here.
+TEST(Inject, OneChangeIsNoticed) {
+  const Pipeline p(4);
+  ASSERT_TRUE(verify(p.program).empty());
+  PipelineHost good(p);
+  const std::vector<std::int8_t> expected = p.expected(good.input);
+  std::set<std::string> quiet, fields;
+  int refused = 0, different = 0;
+  for (unsigned n = 0; n < 600; n++) {
+    const std::optional<Injection> change = inject(p.program, tests::seed() * 10000 + n);
+    ASSERT_TRUE(change);
+    ASSERT_NE(change->before, change->after) << change->text;
+    fields.insert(change->field);
+    if (!verify(change->program).empty()) {
+      refused++;
+      continue;
+    }
+    PipelineHost host(p);
+    Result<Simulator> simulator = Simulator::create(change->program);
+    ASSERT_TRUE(simulator.ok()) << change->text;
+    std::vector<std::byte> arena(p.program.arena_bytes);
+    ASSERT_TRUE(simulator->run(arena, host).ok()) << change->text;
+    if (host.output == expected) quiet.insert(change->field);
+    else different++;
+  }
+  EXPECT_GT(refused, 200);
+  EXPECT_GT(different, 15);
+  EXPECT_GT(fields.size(), 40u);
+  // Without effect: strides of loops that turn once, the accumulators of a finished sum, padding beyond the
+  // last window, dilation of a kernel of one tap, clamps that no code reaches.
+  for (const std::string& field : quiet) {
+    const bool known = field.find("stride") != std::string::npos || field.starts_with("accumulator") ||
+                       field.starts_with("pad_") || field.starts_with("dilation") || field == "lowest" ||
+                       field == "highest" || field == "rounding" || field == "run_bytes";
+    EXPECT_TRUE(known) << field;
+  }
+}
+
+TEST(ChromeTrace, HasARowPerQueueAndAnEventPerInterval) {
+  const Pipeline p(3);
+  const Result<Timing> timing = predict(p.program);
+  ASSERT_TRUE(timing.ok());
+  const std::string json = chrome_trace(p.program, *timing);
+  const auto count = [&](const char* what) {
+    std::size_t n = 0;
+    for (std::size_t at = json.find(what); at != std::string::npos; at = json.find(what, at + 1)) n++;
+    return n;
+  };
+  EXPECT_EQ(count("\"thread_name\""), 5u);
+  EXPECT_EQ(count("\"ph\": \"X\""), timing->intervals.size());
+  EXPECT_GT(timing->intervals.size(), 20u);
+  EXPECT_EQ(count("{"), count("}"));
+}
+
+}  // namespace
+}  // namespace longshore
