@@ -56,6 +56,9 @@ ReadResult read_onnx(std::span<const std::byte> bytes, const std::string& name, 
 /// A graph in the text form of docs/text.md.
 ReadResult read_text(const std::string& path, const ReadOptions& options = {});
 
+/// The graph that a bundle (.lsb) was compiled from; program/bundle.hpp reads the rest.
+ReadResult read_bundle_graph(const std::string& path);
+
 /// A tensor file, told by its content: .npy, or ONNX's TensorProto (.pb). Throws Error.
 Tensor read_tensor(const std::string& path);
 /// NumPy's format, versions 1 to 3, every type that both know (float16 and bool too). Fortran order

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "program/bundle.hpp"
 #include "read/read.hpp"
 
 namespace longshore {
@@ -43,6 +44,7 @@ SharedBlob map(const std::string& path, const ReadLimits& limits) {
 ReadResult read_model(const std::string& path, const ReadOptions& options) {
   const SharedBlob file = map(path, options.limits);
   if (const char* other = known_other(file->bytes())) fail(Code::bad_model, path, ": a model expected, this is ", other);
+  if (is_bundle(file->bytes())) return read_bundle_graph(path);
   return is_text(file->bytes()) ? read_text(path, options) : read_onnx(path, options);
 }
 

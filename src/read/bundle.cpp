@@ -1,0 +1,22 @@
+#include "program/bundle.hpp"
+
+#include "base/error.hpp"
+#include "ir/codec.hpp"
+#include "read/read.hpp"
+
+namespace longshore {
+
+ReadResult read_bundle_graph(const std::string& path) {
+  const Result<Bundle> bundle = Bundle::open(path);
+  require(bundle.status());
+  ReadResult result;
+  try {
+    result.graph = decode_graph(bundle->section(Section::graph), bundle->constants());
+  } catch (const Error& e) {
+    fail(e.code(), path, ": ", e.what());
+  }
+  for (ValueId v : result.graph.inputs) result.declared_inputs.push_back(result.graph[v].name);
+  return result;
+}
+
+}  // namespace longshore

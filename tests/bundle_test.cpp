@@ -1,0 +1,191 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "ir/codec.hpp"
+#include "ir/op.hpp"
+#include "lower/cpu.hpp"
+#include "measure/runner.hpp"
+#include "onnx_model.hpp"
+#include "program/bundle.hpp"
+#include "program/codec.hpp"
+#include "program/fields.hpp"
+#include "program/print.hpp"
+#include "random.hpp"
+#include "write/bundle.hpp"
+
+namespace longshore::tests {
+namespace {
+
+using testing::HasSubstr;
+
+/// Weights, a quantised value, an If with captures, symbols, attributes of several kinds.
+BundleContents contents() {
+  BundleContents c;
+  c.graph = parse(R"(demo (x: f32[N, 3], c: bool[]) numbers=fixed31_double {
+    w = f32[2,3]{1, 2, 3, 4, 5, 6}
+    again = f32[2,3]{1, 2, 3, 4, 5, 6}
+    q: i8[2,3] q([0.5, 0.25], [0, 1], axis=0) = longshore.Quantize(w)
+    d = longshore.Dequantize(q)
+    s = Shape(x, start=-1) @"the node" 15 "Shp"
+    y = If(c) then_branch=() { a = Add(x, w) return a } else_branch=() { b = Relu(x) return b }
+    z = Add(d, again)
+    return y, s, z
+  })");
+  c.program = lower::lower_cpu(c.graph);
+  c.target = "[clock]\nmhz = 1000\n";
+  c.report = "{}";
+  return c;
+}
+
+Result<Bundle> open(std::vector<std::byte> bytes) { return Bundle::open(make_blob(std::move(bytes))); }
+
+TEST(Bundle, HoldsWhatWasPutIn) {
+  const BundleContents c = contents();
+  const std::vector<std::byte> bytes = bundle_bytes(c);
+  EXPECT_EQ(bytes, bundle_bytes(contents())) << "equal contents must give equal bytes";
+  const Result<Bundle> bundle = open(bytes);
+  ASSERT_TRUE(bundle.ok()) << bundle.status().text();
+  EXPECT_EQ(bundle->text(Section::target), c.target);
+  EXPECT_EQ(bundle->text(Section::report), c.report);
+  const Graph graph = decode_graph(bundle->section(Section::graph), bundle->constants());
+  EXPECT_TRUE(graph == c.graph) << print(graph);
+  const Result<Program> program = bundle->program();
+  ASSERT_TRUE(program.ok()) << program.status().text();
+  EXPECT_EQ(print(*program), print(c.program));
+  EXPECT_EQ(encode(*program), encode(c.program));
+  EXPECT_TRUE(std::ranges::equal(program->constants->bytes(), c.program.constants->bytes()));
+  EXPECT_EQ(bundle->constants()->size(), c.program.constants->size()) << "weights are stored twice";
+}
+
+TEST(Bundle, ItsProgramRuns) {
+  const BundleContents c = contents();
+  TemporaryFolder folder;
+  const std::string path = folder.path() / "m.lsb";
+  write_bundle(path, c);
+  EXPECT_TRUE(read_model(path).graph == c.graph);
+  const Result<Bundle> bundle = Bundle::open(path);
+  ASSERT_TRUE(bundle.ok()) << bundle.status().text();
+  const Result<Program> program = bundle->program();
+  ASSERT_TRUE(program.ok());
+  LoadOptions options;
+  options.operators = operator_table();
+  const Result<Model> model = Model::load(*program, options);
+  ASSERT_TRUE(model.ok()) << model.status().text();
+  Result<Context> context = Context::create(*model);
+  ASSERT_TRUE(context.ok()) << context.status().text();
+  const Tensor x = make_floats(Shape{2, 3}, std::vector<float>{-1, 0, 1, 2, 3, 4});
+  const Bool8 yes(true);
+  const Tensor flag = make_tensor<Bool8>(DType::boolean, Shape{}, std::span(&yes, 1));
+  const TensorView inputs[] = {x.view(), flag.view()};
+  const Status status = context->run(inputs);
+  ASSERT_TRUE(status.ok()) << status.text();
+  const std::vector<Tensor> want = evaluate(c.graph, std::vector{x, flag});
+  for (std::size_t i = 0; i < want.size(); i++) EXPECT_EQ(copy_tensor(context->output(i)), want[i]);
+}
+
+template <std::size_t i>
+void every_operation(std::vector<Operation>& out) {
+  if constexpr (i < std::variant_size_v<Operation>) {
+    out.emplace_back(std::in_place_index<i>);
+    every_operation<i + 1>(out);
+  }
+}
+
+/// Each operand of each operation gets a number of its own and must come back.
+TEST(Bundle, KeepsEveryOperandOfEveryInstruction) {
+  std::vector<Operation> operations;
+  every_operation<0>(operations);
+  Program p;
+  p.machine.present = true;
+  p.machine.name = "made up";
+  int next = 1;
+  const auto change = [&](auto& x) {
+    using T = std::remove_reference_t<decltype(x)>;
+    if constexpr (std::is_same_v<T, bool>) x = !x;
+    else if constexpr (std::is_enum_v<T>) x = T(1);
+    else x = static_cast<T>(next++ % 100);
+  };
+  Machine::each(p.machine, [&](const char*, const char*, auto& x) { change(x); });
+  for (Operation& o : operations) {
+    std::visit([&](auto& each) { each_field(each, [&](const char*, Role, auto& x) { change(x); }); }, o);
+    p.queues[2].push_back({Queue::mac, 3, 17, o});
+  }
+  const Result<Program> back = decode_program(encode(p), make_blob({}));
+  ASSERT_TRUE(back.ok()) << back.status().text();
+  EXPECT_EQ(back->machine, p.machine);
+  EXPECT_EQ(back->queues[2], p.queues[2]);
+}
+
+TEST(Bundle, EveryCutIsAnError) {
+  const std::vector<std::byte> whole = bundle_bytes(contents());
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < 64; i++) places.push_back(i * whole.size() / 64);
+  for (std::size_t i = 0; i < 300; i++) places.push_back(i);
+  places.push_back(whole.size() - 1);
+  for (const std::size_t cut : places) EXPECT_FALSE(open({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)}).ok()) << cut;
+}
+
+TEST(Bundle, EveryFlippedBitIsAnError) {
+  const std::vector<std::byte> whole = bundle_bytes(contents());
+  std::mt19937 rng(seed());
+  const auto flipped = [&](std::size_t bit) {
+    std::vector<std::byte> bytes = whole;
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    return open(std::move(bytes));
+  };
+  for (int i = 0; i < 500; i++) {
+    const std::size_t bit = rng() % (whole.size() * 8);
+    EXPECT_FALSE(flipped(bit).ok()) << "bit " << bit;
+  }
+  for (std::size_t bit = 0; bit < 512 * 8; bit++) EXPECT_FALSE(flipped(bit).ok()) << "bit " << bit;  // header, table, padding
+}
+
+TEST(Bundle, NothingMayFollow) {
+  std::vector<std::byte> bytes = bundle_bytes(contents());
+  bytes.push_back(std::byte{0});
+  EXPECT_THAT(open(bytes).status().text(), HasSubstr("expected"));
+  EXPECT_THAT(open({}).status().text(), HasSubstr("not a bundle"));
+  EXPECT_THAT(Bundle::open("/nowhere/x.lsb").status().text(), HasSubstr("cannot open"));
+}
+
+/// Hashes keep accidents out, not malice: the decoders must survive bytes that were made up.
+TEST(Bundle, MadeUpSectionsAreErrorsNotCrashes) {
+  const BundleContents c = contents();
+  const Result<Bundle> bundle = open(bundle_bytes(c));
+  ASSERT_TRUE(bundle.ok());
+  std::mt19937 rng(seed());
+  const auto damaged = [&](Section s) {
+    const auto from = bundle->section(s);
+    std::vector<std::byte> bytes(from.begin(), from.end());
+    for (unsigned k = 1 + rng() % 3; k-- > 0;) {
+      const std::size_t at = rng() % bytes.size();
+      if (rng() % 2) bytes[at] = static_cast<std::byte>(rng());
+      else bytes[at] ^= std::byte{1} << (rng() % 8);
+    }
+    if (rng() % 8 == 0) bytes.resize(rng() % bytes.size());
+    return bytes;
+  };
+  int errors = 0;
+  for (int i = 0; i < 2000; i++) {
+    try {
+      decode_graph(damaged(Section::graph), bundle->constants());
+    } catch (const Error& e) {
+      EXPECT_NE(e.code(), Code::internal) << e.what();
+      errors++;
+    }
+    const Result<Program> program = decode_program(damaged(Section::program), bundle->constants());
+    if (!program.ok()) {
+      errors++;
+      continue;
+    }
+    LoadOptions options;
+    options.operators = operator_table();
+    if (!Model::load(*program, options).ok()) errors++;
+  }
+  EXPECT_GT(errors, 1000);
+}
+
+}  // namespace
+}  // namespace longshore::tests
