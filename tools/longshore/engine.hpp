@@ -1,0 +1,54 @@
+// What `run` and `bench` have in common: a model made ready to run somewhere.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate.hpp"
+#include "model_options.hpp"
+#include "run/context.hpp"
+
+namespace longshore {
+
+struct EngineOptions {
+  ModelOptions model;
+  InputOptions inputs;
+  CalibrateOptions calibrate;  // for int8
+  std::string precision;       // "": as the file has it
+  std::string on = "auto";
+  int threads = 0;             // 0: as many as the process may use
+};
+
+/// --precision, --on, --threads, the model's and the inputs' options.
+void add_engine_options(CLI::App&, EngineOptions&);
+
+/// A model, its inputs, and the thing that runs it.
+class Engine {
+ public:
+  explicit Engine(const EngineOptions&);
+
+  const std::string& where() const { return where_; }  // cpu or reference
+  const std::string& precision() const { return precision_; }
+  int threads() const { return threads_; }
+  const std::vector<Tensor>& inputs() const { return inputs_; }
+  std::vector<std::string> input_names() const;
+  std::vector<std::string> output_names() const;
+  /// The program of --on cpu.
+  const Program* program() const { return context_ ? &context_->program() : nullptr; }
+  std::uint64_t memory_bytes() const { return context_ ? context_->memory_bytes() : 0; }
+
+  /// Runs once; outputs() then has the results.
+  void run();
+  std::vector<Tensor> outputs() const;
+
+ private:
+  Graph graph_;
+  std::string where_, precision_;
+  int threads_ = 1;
+  std::vector<Tensor> inputs_, reference_;
+  std::vector<TensorView> views_;
+  std::optional<Context> context_;
+};
+
+}  // namespace longshore
