@@ -13,8 +13,11 @@ line each. node_tests.expected holds the list; the run fails when
   - any test crashes, hangs, or ends in an error that is a bug of ours, listed or not;
   - fewer tests pass than the list's `at-least` says.
 
---list prints all failures grouped by reason: what to write into the list. --full adds the light
-models (whole nets with constant weights) on the reference kernels.
+All run on the reference kernels. Those that pass must pass again optimised and on the CPU's kernels: one
+PASS line a folder, and a FAIL line for each that does not. The light models (whole nets with constant
+weights) run there only.
+
+--list prints all failures grouped by reason: what to write into the list.
 """
 import argparse
 import collections
@@ -65,10 +68,10 @@ class Expected:
         return None
 
 
-def run_folders(folders, seconds, engine="reference"):
+def run_folders(folders, seconds, *how):
     """The verdicts of test-onnx, each test in a process of its own."""
-    done = subprocess.run([LONGSHORE, "test-onnx", "--json", "--on", engine, "--jobs", str(CORES), "--seconds",
-                           str(seconds), *folders], capture_output=True, text=True, errors="replace", timeout=3600)
+    done = subprocess.run([LONGSHORE, "test-onnx", "--json", "--jobs", str(CORES), "--seconds", str(seconds), *how, *folders],
+                          capture_output=True, text=True, errors="replace", timeout=3600)
     if done.returncode not in (0, 1):
         sys.exit(f"FAIL test-onnx: exit code {done.returncode}: {done.stderr.strip()[-500:]}")
     lines = done.stdout.splitlines()
@@ -85,9 +88,12 @@ def light_folders(source, to):
         model = onnx.load(file)
         data = to / file.stem / "test_data_set_0"
         data.mkdir(parents=True)
-        shutil.copy(file, to / file.stem / "model.onnx")
         constants = {i.name for i in model.graph.initializer}
-        for i, value in enumerate(v for v in model.graph.input if v.name not in constants):
+        inputs = sorted(model.graph.input, key=lambda v: v.name in constants)  # files are numbered in this order
+        del model.graph.input[:]
+        model.graph.input.extend(inputs)
+        onnx.save(model, to / file.stem / "model.onnx")
+        for i, value in enumerate(v for v in inputs if v.name not in constants):
             shape = [d.dim_value or 1 for d in value.type.tensor_type.shape.dim]
             count = int(numpy.prod(shape))
             array = (numpy.arange(count).reshape(shape) / count).astype(numpy.float32)
@@ -100,23 +106,24 @@ def light_folders(source, to):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="also the light models on the reference kernels")
+    parser.add_argument("--full", action="store_true", help="no difference: nothing here is long")
     parser.add_argument("--list", action="store_true", help="print all failures grouped by reason, judge nothing")
     options = parser.parse_args()
     expected = Expected(pathlib.Path(__file__).with_suffix(".expected"))
     results = []  # folder, case
     problems = 0
+    fast = ("--on", "cpu", "--optimise")
 
     tests = MODELS / "onnx_tests"
-    for folder in ("node", "simple", "pytorch-converted", "pytorch-operator"):
+    folders = {name: tests / name for name in ("node", "simple", "pytorch-converted", "pytorch-operator")}
+    for folder in folders:
         if not (tests / folder).is_dir():
             sys.exit(f"FAIL onnx tests: {tests / folder} is not there: run script/models")
         results += [(folder, case) for case in run_folders([tests / folder], 30)]
-    if options.full:
-        with tempfile.TemporaryDirectory() as scratch:
-            folders = light_folders(tests / "light", pathlib.Path(scratch))
-            results += [("light", case) for case in run_folders(folders, 900)]
+    with tempfile.TemporaryDirectory() as scratch:
+        results += [("light", case) for case in run_folders(light_folders(tests / "light", pathlib.Path(scratch)), 600, *fast)]
     if CASES.is_dir():
+        folders["cases"] = CASES
         results += [("cases", case) for case in run_folders([CASES], 60)]
     else:
         print(f"SKIP cases of bug reports: {CASES} is not there")
@@ -147,6 +154,16 @@ def main():
             print(f"FAIL {name}: {case['reason']}")
         else:
             excused[line["tag"]] += 1
+    right = {(folder, case["name"]) for folder, case in results if case["result"] == "passed"}
+    for folder, path in folders.items():
+        wrong = [case for case in run_folders([path], 60, *fast) if case["result"] == "failed"
+                 and ((folder, case["name"]) in right or NEVER.search(case["reason"]))]
+        problems += len(wrong)
+        for case in wrong:
+            print(f"FAIL {folder}/{case['name']} on the CPU, optimised: {case['reason']}")
+        if not wrong:
+            print(f"PASS {folder} on the CPU, optimised: {sum(f == folder for f, _ in right)} tests")
+
     for line in expected.lines:
         if line["folder"] in ran and not line["used"]:
             problems += 1
