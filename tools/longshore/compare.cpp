@@ -3,12 +3,14 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "calibrate.hpp"
 #include "command.hpp"
 #include "compare_report.hpp"
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
 #include "model_options.hpp"
 #include "optimize/optimize.hpp"
+#include "progress.hpp"
 #include "quantize/import.hpp"
 
 namespace longshore::commands {
@@ -17,6 +19,7 @@ namespace {
 struct Options {
   ModelOptions model;
   InputOptions inputs;
+  CalibrateOptions calibrate;
   std::string on, data, feed = "single";
   std::size_t limit = 0;
   bool json = false, all = false;
@@ -64,6 +67,7 @@ int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
   const Samples samples = samples_for(o, model);
   const bool single = o.feed == "single";
   Comparison comparison(graph, single ? Strictness::op_bounds : Strictness::outputs);
+  Progress progress("comparing");
   Values values;
   std::optional<Runner> whole;
   if (!single) {
@@ -80,6 +84,7 @@ int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
       whole->run(in);
       comparison.add_entire(in, values);
     }
+    progress.update(i + 1, samples.count);
   }
   CompareReport report;
   report.file = o.model.path;
@@ -91,11 +96,29 @@ int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
   return finish(o, report);
 }
 
+/// int8 against float: where quantisation loses what.
+int compare_int8(const Options& o, const ReadResult& model, const Graph& plain) {
+  const Graph quantised = quantise_model(plain, o.calibrate, o.inputs.image);
+  const Samples samples = samples_for(o, model);
+  CompareReport report;
+  report.file = o.model.path;
+  report.got = "int8";
+  report.want = "float";
+  report.exact = false;
+  report.samples = samples.count;
+  std::vector<std::vector<Tensor>> in;
+  for (std::size_t i = 0; i < samples.count; i++) in.push_back(samples.get(i));
+  report.layers = compare_precision(plain, quantised, in);
+  return finish(o, report);
+}
+
 int run(const Options& o) {
   const ReadResult model = load_model(o.model, o.inputs);
   if (o.on == "sim") fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path, " is a model");
   const Graph plain = optimize(import_quantised(model.graph));
-  return compare_cpu(o, model, plain);
+  if (!o.calibrate.sources.empty() && o.on.empty()) return compare_int8(o, model, plain);
+  if (o.calibrate.sources.empty()) return compare_cpu(o, model, plain);
+  return compare_cpu(o, model, quantise_model(plain, o.calibrate, o.inputs.image));
 }
 
 std::function<int()> setup(CLI::App& app) {
@@ -110,6 +133,7 @@ std::function<int()> setup(CLI::App& app) {
       ->check(CLI::IsMember({"single", "entire"}));
   app.add_flag("--all", o->all, "Lists every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
+  add_calibrate_options(app, o->calibrate);
   return [o] { return run(*o); };
 }
 

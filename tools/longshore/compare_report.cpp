@@ -67,10 +67,14 @@ void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
     const Difference& d = l->difference;
     if (shown == rows || (r.exact && d.equal() && rows != std::numeric_limits<std::size_t>::max() && d.sqnr_db() > 1e9)) break;
     if (shown++ == 0)
-      out << fitted("layer", 32, false) << "  " << fitted("operator", 18, false) << "  unit   elements  different   max error    SQNR dB    cosine\n";
-    out << fitted(l->node, 32, false) << "  " << fitted(l->op, 18, false) << "  " << (r.npu.contains(l->position) ? "npu " : "cpu ")
-        << fitted(std::to_string(d.elements), 11, true) << fitted(std::to_string(d.different), 11, true)
-        << fitted(shortest(d.max_abs, 4), 12, true) << fitted(decibel(d.sqnr_db()), 11, true)
+      out << fitted("layer", 32, false) << "  " << fitted("operator", 18, false) << (r.exact ? "  unit   elements  different" : "     largest") << "   max error    SQNR dB    cosine\n";
+    out << fitted(l->node, 32, false) << "  " << fitted(l->op.substr(l->op.rfind('.') + 1), 18, false) << "  ";
+    if (r.exact)
+      out << (r.npu.contains(l->position) ? "npu " : "cpu ") << fitted(std::to_string(d.elements), 11, true)
+          << fitted(std::to_string(d.different), 11, true);
+    else
+      out << fitted(shortest(d.largest, 4), 10, true);
+    out << fitted(shortest(d.max_abs, 4), 12, true) << fitted(decibel(d.sqnr_db()), 11, true)
         << fitted(shortest(d.cosine(), 6), 10, true) << "\n";
   }
   if (shown > 0 && shown < sorted.size() && !r.exact) out << "(" << sorted.size() - shown << " better layers are not shown: --all)\n";
