@@ -13,6 +13,7 @@ namespace longshore {
 struct Workspace {
   std::vector<std::int16_t> input, weights;
   std::vector<std::int32_t> accumulators;
+  bool portable = false;  // true: no instructions beyond the build's baseline, for tests
 };
 
 /// Runs one instruction; control instructions do nothing. It must have passed `check`.

@@ -121,20 +121,45 @@ void depthwise_generic(const std::int16_t* window, const Segments& s, const std:
   }
 }
 
-/// One pixel's accumulators to codes.
-inline void finish_scalar(const Conv& c, const ChannelParameters* parameters, std::uint32_t first, std::uint32_t n,
-                          const std::int32_t* acc, std::int8_t* out) {
-  for (std::uint32_t i = 0; i < n; i++) {
-    const ChannelParameters& p = parameters[first + i];
-    const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(acc[i]) + static_cast<std::uint32_t>(p.bias));
-    out[i] = static_cast<std::int8_t>(requantise(sum, Multiplier{p.real, p.fixed, std::clamp(p.exponent, -31, 30)},
-                                                 c.out_zero, c.lowest, c.highest, c.rounding));
+/// The parameter block, read from SRAM once per instruction.
+struct Parameters {
+  std::vector<std::int32_t> bias;
+  std::vector<Multiplier> multiplier;
+  std::vector<float> real;
+
+  Status read(const Conv& c, const std::int8_t* sram) {
+    bias.resize(c.out_c);
+    multiplier.resize(c.out_c);
+    real.resize(c.out_c);
+    for (std::uint32_t i = 0; i < c.out_c; i++) {
+      ChannelParameters p;
+      std::memcpy(static_cast<void*>(&p), sram + c.parameters + i * sizeof p, sizeof p);
+      if (!std::isfinite(p.real))
+        return Status::error(Code::bad_model, "conv: the multiplier of channel %u is not a finite number", i);
+      bias[i] = p.bias;
+      real[i] = p.real;
+      multiplier[i] = {p.real, p.fixed, std::clamp(p.exponent, -31, 30)};
+    }
+    return {};
   }
+};
+
+std::int32_t add(std::int32_t a, std::int32_t b) {  // wraps
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
 
-void finish_generic(const Conv& c, const ChannelParameters* parameters, std::uint32_t first, std::uint32_t n,
-                    const std::int32_t* acc, std::int8_t* out) {
-  finish_scalar(c, parameters, first, n, acc, out);
+/// Accumulators of channels first .. first + n of one pixel to codes.
+void finish_generic(const Conv& c, const Parameters& p, std::uint32_t first, std::uint32_t n, const std::int32_t* acc,
+                    std::int8_t* out) {
+  for (std::uint32_t i = 0; i < n; i++)
+    out[i] = static_cast<std::int8_t>(requantise(add(acc[i], p.bias[first + i]), p.multiplier[first + i], c.out_zero,
+                                                 c.lowest, c.highest, c.rounding));
+}
+
+std::int32_t dot_generic(const std::int16_t* x, const std::int8_t* w, std::uint32_t n) {
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < n; i++) sum += static_cast<std::uint32_t>(x[i] * w[i]);
+  return static_cast<std::int32_t>(sum);
 }
 
 #if defined(LONGSHORE_SIM_AVX2)
@@ -195,30 +220,61 @@ LONGSHORE_SIM_AVX2 void depthwise_avx2(const std::int16_t* window, const Segment
           static_cast<std::uint32_t>(window[s.offset[t] + i] * weights[std::uint64_t{t} * channels + i]));
 }
 
-LONGSHORE_SIM_AVX2 void finish_avx2(const Conv& c, const ChannelParameters* parameters, std::uint32_t first,
-                                    std::uint32_t n, const std::int32_t* acc, std::int8_t* out) {
-  finish_scalar(c, parameters, first, n, acc, out);  // inlined here, with this function's instructions
+/// requantise in mode f32_even, eight at a time: the same float operations in the same order. The
+/// conversion rounds half to even, as nearbyint does in the default rounding direction.
+LONGSHORE_SIM_AVX2 void finish_avx2(const Conv& c, const Parameters& p, std::uint32_t first, std::uint32_t n,
+                                    const std::int32_t* acc, std::int8_t* out) {
+  std::uint32_t i = 0;
+  if (c.rounding == Rounding::f32_even) {
+    const __m256 low = _mm256_set1_ps(static_cast<float>(c.lowest - c.out_zero));
+    const __m256 high = _mm256_set1_ps(static_cast<float>(c.highest - c.out_zero));
+    const __m256i zero = _mm256_set1_epi32(c.out_zero);
+    for (; i + 8 <= n; i += 8) {
+      const __m256i sum = _mm256_add_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(acc + i)),
+                                           _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&p.bias[first + i])));
+      __m256 y = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_loadu_ps(&p.real[first + i]));
+      y = _mm256_min_ps(_mm256_max_ps(y, low), high);
+      const __m256i q = _mm256_add_epi32(_mm256_cvtps_epi32(y), zero);
+      const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(out + i), _mm_packs_epi16(words, words));
+    }
+  }
+  finish_generic(c, p, first + i, n - i, acc + i, out + i);
+}
+
+LONGSHORE_SIM_AVX2 std::int32_t dot_avx2(const std::int16_t* x, const std::int8_t* w, std::uint32_t n) {
+  __m256i sum = _mm256_setzero_si256();
+  std::uint32_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w + i)));
+    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i)), wide));
+  }
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  const __m128i one = _mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1));
+  return add(_mm_cvtsi128_si32(one), dot_generic(x + i, w + i, n - i));
 }
 #endif
 
 struct Path {
   Block block;
   void (*depthwise)(const std::int16_t*, const Segments&, const std::int16_t*, std::uint32_t, std::int32_t*);
-  void (*finish)(const Conv&, const ChannelParameters*, std::uint32_t, std::uint32_t, const std::int32_t*, std::int8_t*);
+  void (*finish)(const Conv&, const Parameters&, std::uint32_t, std::uint32_t, const std::int32_t*, std::int8_t*);
+  std::int32_t (*dot)(const std::int16_t*, const std::int8_t*, std::uint32_t);
 };
 
-Path path() {
+Path path([[maybe_unused]] bool portable) {
 #if defined(LONGSHORE_SIM_AVX2)
-  if (__builtin_cpu_supports("avx2")) return {block_avx2, depthwise_avx2, finish_avx2};
+  if (!portable && __builtin_cpu_supports("avx2")) return {block_avx2, depthwise_avx2, finish_avx2, dot_avx2};
 #endif
-  return {block_generic, depthwise_generic, finish_generic};
+  return {block_generic, depthwise_generic, finish_generic, dot_generic};
 }
 
 struct Target {
   const Conv& c;
   std::int8_t* sram;
-  std::vector<ChannelParameters> parameters;
   Path path;
+  Parameters parameters;
 
   void load(std::uint64_t y, std::uint64_t x, std::uint32_t first, std::uint32_t n, std::int32_t* acc) const {
     if (c.accumulate) std::memcpy(acc, sram + accumulator(y, x, first), std::size_t{n} * 4);
@@ -226,7 +282,7 @@ struct Target {
   }
   void store(std::uint64_t y, std::uint64_t x, std::uint32_t first, std::uint32_t n, const std::int32_t* acc) const {
     if (c.finish)
-      path.finish(c, parameters.data(), first, n, acc,
+      path.finish(c, parameters, first, n, acc,
                   sram + c.out.address + y * c.out.row_stride + x * c.out.pixel_stride + first);
     else std::memcpy(sram + accumulator(y, x, first), acc, std::size_t{n} * 4);
   }
@@ -257,22 +313,40 @@ void depthwise(const Conv& c, const Padded& p, const Target& target, Workspace& 
     }
 }
 
+/// Without packing the weights, which would cost as much as the products.
+void few_pixels(const Conv& c, const Padded& p, const Target& target, Workspace& work) {
+  work.accumulators.resize(c.out_c);
+  for (std::uint32_t y = 0; y < c.out_h; y++)
+    for (std::uint32_t x = 0; x < c.out_w; x++) {
+      const std::int16_t* window =
+          work.input.data() + std::uint64_t{y} * c.stride_h * p.row_step + std::uint64_t{x} * c.stride_w * p.pixel_step;
+      target.load(y, x, 0, c.out_c, work.accumulators.data());
+      for (std::uint32_t o = 0; o < c.out_c; o++) {
+        const std::int8_t* weights = target.sram + c.weights + std::uint64_t{o} * c.weight_out_stride;
+        std::int32_t& sum = work.accumulators[o];
+        for (std::uint32_t i = 0; i < c.kernel_h; i++)
+          for (std::uint32_t j = 0; j < c.kernel_w; j++, weights += c.weight_tap_stride)
+            sum = add(sum, target.path.dot(window + std::uint64_t{i} * c.dilation_h * p.row_step +
+                                               std::uint64_t{j} * c.dilation_w * p.pixel_step,
+                                           weights, c.in_c));
+      }
+      target.store(y, x, 0, c.out_c, work.accumulators.data());
+    }
+}
+
 }  // namespace
 
 Status execute_conv(const Conv& c, std::int8_t* sram, Workspace& work) noexcept {
-  static const Path chosen = path();
+  const Path chosen = path(work.portable);
   const Padded p = widen(c, sram, work.input);
-  Target target{c, sram, {}, chosen};
-  if (c.finish) {
-    target.parameters.resize(c.out_c);
-    std::memcpy(static_cast<void*>(target.parameters.data()), sram + c.parameters,
-                c.out_c * sizeof(ChannelParameters));
-    for (std::uint32_t i = 0; i < c.out_c; i++)
-      if (!std::isfinite(target.parameters[i].real))
-        return Status::error(Code::bad_model, "conv: the multiplier of channel %u is not a finite number", i);
-  }
+  Target target{c, sram, chosen, {}};
+  if (c.finish) LONGSHORE_TRY(target.parameters.read(c, sram));
   if (c.depthwise) {
     depthwise(c, p, target, work);
+    return {};
+  }
+  if (std::uint64_t{c.out_h} * c.out_w <= 2) {
+    few_pixels(c, p, target, work);
     return {};
   }
   const Segments s = segments_of(c, p);
