@@ -1,0 +1,222 @@
+#include "lower/lower.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "lower/layer.hpp"
+#include "plan/stages.hpp"
+
+namespace longshore::lower {
+namespace {
+
+std::uint32_t id(ValueId v) { return v == no_value ? no_index : static_cast<std::uint32_t>(v); }
+
+class Lowering {
+ public:
+  Lowering(const plan::Plan& plan, bool taps) : plan_(plan), g_(plan.placement.graph), uses_(g_), emitter_(start(taps)) {}
+
+  Tapped run() {
+    for (ValueId v : plan_.staged_inputs) stage(v);
+    for (const plan::Item& item : plan_.items) item.npu ? npu(plan_.layers[item.index], item.index) : cpu(item.index);
+    Emitter::Ranges outputs, taps;
+    for (ValueId v : g_.outputs)
+      if (const auto r = range(v)) outputs.push_back(*r);
+    emitter_.hand_over(outputs, false);
+    for (std::uint32_t at : out_.at) taps.emplace_back(p().values[at].offset, p().values[at].offset + bytes(p().values[at]));
+    emitter_.hand_over(taps, true);
+    emitter_.finish();
+    out_.first_semaphore = emitter_.first_tap_semaphore();
+    set_constants(p(), pool_.finish());
+    return std::move(out_);
+  }
+
+ private:
+  Program& p() { return out_.program; }
+  /// Values begin at multiples of 64, and no two share a cache line.
+  std::uint64_t whole_lines(std::uint64_t bytes) const {
+    const std::uint64_t line = std::lcm<std::uint64_t>(64, std::max(plan_.placement.target.machine.cache_line_bytes, 1u));
+    return (bytes + line - 1) / line * line;
+  }
+  static std::uint64_t bytes(const ProgramValue& v) { return static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype); }
+  bool npu_node(std::size_t i) const { return plan_.placement.nodes[i].unit == Unit::npu; }
+
+  /// The CPU reads or writes it as a value of its own.
+  bool cpu_sees(ValueId v) const {
+    if (uses_.output[index(v)] || uses_.captured[index(v)]) return true;
+    const int def = g_[v].def;
+    if (def >= 0 && !npu_node(static_cast<std::size_t>(def))) return true;
+    return std::ranges::any_of(uses_.nodes[index(v)], [&](std::size_t user) { return !npu_node(user); });
+  }
+
+  /// Everything that does not depend on the order: values and their places.
+  Program& start(bool taps) {
+    Program& program = out_.program;
+    program.machine = plan_.placement.target.machine;
+    program.numbers = g_.numbers;
+    program.arena_bytes = whole_lines(plan_.arena.bytes);
+    program.arena_lower_bound = plan_.arena.lower_bound;
+    for (std::size_t i = 0; i < g_.values.size(); i++) program.values.push_back(value(ValueId(i)));
+    for (ValueId v : g_.inputs) program.inputs.push_back(id(v)), program.values[index(v)].storage = Storage::input;
+    for (ValueId v : g_.outputs) program.outputs.push_back(id(v));
+    for (std::size_t i = 0; i < g_.values.size(); i++) show_views(ValueId(i), program);
+    for (const Node& n : g_.nodes) program.layers.push_back(n.origin.name);
+    for (ValueId v : plan_.staged_inputs) {
+      ProgramValue copy = program.values[index(v)];
+      copy.name += " in the arena";
+      copy.storage = Storage::arena;
+      copy.offset = plan_.arena.offsets[plan_.values[index(v)].buffer];
+      program.values.push_back(std::move(copy));
+    }
+    out_.arena_bytes = program.arena_bytes;
+    out_.value_count = program.values.size();
+    out_.output_count = program.outputs.size();
+    if (taps) add_taps(program);
+    return program;
+  }
+
+  ProgramValue value(ValueId v) {
+    const Value& from = g_[v];
+    if (from.constant.present() && !cpu_sees(v)) return hidden(from);
+    ProgramValue out = program_value(from, pool_);
+    if (from.constant.present() || std::ranges::find(g_.inputs, v) != g_.inputs.end()) return out;
+    const plan::View& view = plan_.values[index(v)];
+    if (!cpu_sees(v)) return hidden(from);
+    out.storage = view.present() ? Storage::arena : Storage::dynamic;
+    if (view.present()) out.offset = plan_.arena.offsets[view.buffer] + view.offset;
+    return out;
+  }
+  /// Keeps its number and name; nothing on the CPU may touch it.
+  static ProgramValue hidden(const Value& from) {
+    ProgramValue out;
+    out.name = from.name;
+    return out;
+  }
+
+  /// A view of a program input on the CPU has no bytes of its own.
+  void show_views(ValueId v, Program& program) {
+    const Node* def = g_.def(v);
+    if (!def || npu_node(static_cast<std::size_t>(g_[v].def)) || !is_view(g_, *def)) return;
+    const ProgramValue& source = program.values[index(def->inputs[0])];
+    ProgramValue& to = program.values[index(v)];
+    if (source.storage == Storage::constant) to.storage = Storage::constant, to.offset = source.offset;
+    if (source.storage == Storage::input) to.storage = Storage::view, to.view_of = id(def->inputs[0]);
+    if (source.storage == Storage::view) to.storage = Storage::view, to.view_of = source.view_of;
+  }
+
+  void add_taps(Program& program) {
+    taps_.resize(g_.values.size());
+    std::vector<bool> wanted(g_.values.size());
+    for (const plan::Layer& l : plan_.layers)
+      for (std::size_t s = 0; s < l.stages.size(); s++) {
+        ValueId v = s + 1 == l.stages.size() ? plan::layer_output(g_, l) : g_.nodes[l.stages[s].node].output();
+        for (; v != no_value; v = plan_.parts[index(v)].whole) wanted[index(v)] = true;
+      }
+    for (const Node& n : g_.nodes)
+      for (ValueId v : n.outputs)
+        if (v != no_value && wanted[index(v)]) add_tap(v, program);
+  }
+
+  void add_tap(ValueId v, Program& program) {
+    const Extent e = *extent_of(g_[v].type);
+    const auto u = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+    taps_[index(v)] = {program.arena_bytes, {u(e.c * e.h * e.w), u(e.w), 1, u(e.h * e.w)}, true};
+    ConstantPool none;
+    Value copy = g_[v];
+    copy.constant = {};
+    ProgramValue tap = program_value(copy, none);
+    tap.name += " (tap)";
+    tap.storage = Storage::arena;
+    tap.offset = program.arena_bytes;
+    program.arena_bytes = whole_lines(program.arena_bytes + u(e.elements()));
+    out_.values.push_back(v);
+    out_.at.push_back(static_cast<std::uint32_t>(program.values.size()));
+    program.outputs.push_back(static_cast<std::uint32_t>(program.values.size()));
+    program.values.push_back(std::move(tap));
+  }
+
+  /// The bytes of a value that the CPU sees in the arena.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> range(ValueId v) {
+    if (v == no_value) return {};
+    const ProgramValue& value = p().values[index(v)];
+    if (value.storage != Storage::arena || value.dtype == DType::undefined) return {};
+    return std::pair(value.offset, value.offset + bytes(value));
+  }
+
+  /// A graph input that the NPU reads: the caller's memory is out of its reach.
+  void stage(ValueId v) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(plan_.staged_inputs, v) - plan_.staged_inputs.begin());
+    Step copy;
+    copy.name = "Identity";
+    copy.inputs = {id(v)};
+    copy.outputs = {static_cast<std::uint32_t>(g_.values.size() + at)};
+    const ProgramValue& to = p().values[copy.outputs[0]];
+    copy.cost_us = plan_.placement.target.cpu.step_us + static_cast<double>(bytes(to)) / (plan_.placement.target.cpu.bandwidth_gbs * 1e3);
+    emitter_.cpu(std::move(copy), {}, {{to.offset, to.offset + bytes(to)}});
+  }
+
+  void cpu(std::size_t i) {
+    const Node& n = g_.nodes[i];
+    add_cpu_step(p(), g_, n, pool_);
+    Step step = std::move(p().steps.back());
+    p().steps.pop_back();
+    step.layer = static_cast<std::uint32_t>(i);
+    step.cost_us = step.kind == Step::Kind::view ? 0 : plan_.placement.nodes[i].cpu_us;
+    Emitter::Ranges reads, writes;
+    if (step.kind != Step::Kind::view) {
+      const auto read = [&](ValueId v) {
+        if (const auto r = range(v)) reads.push_back(*r);
+      };
+      std::ranges::for_each(n.inputs, read);
+      for (const Subgraph& s : n.subgraphs) std::ranges::for_each(s.captures, read);
+      for (ValueId v : n.outputs)
+        if (const auto r = range(v)) writes.push_back(*r);
+    }
+    emitter_.cpu(std::move(step), reads, writes);
+  }
+
+  void npu(const plan::Layer& l, std::size_t) {
+    LayerEmitter e(emitter_, plan_, l, pool_, taps_, static_cast<std::uint32_t>(l.head()));
+    switch (l.stages.front().form) {
+      case Form::mac: lower_mac(e); break;
+      case Form::depthwise: lower_depthwise(e); break;
+      case Form::reduce: lower_reduce(e); break;
+      default: lower_tiles(e); break;
+    }
+  }
+
+  const plan::Plan& plan_;
+  const Graph& g_;
+  plan::Uses uses_;
+  ConstantPool pool_;
+  Tapped out_;
+  std::vector<TapPlace> taps_;
+  Emitter emitter_;
+};
+
+}  // namespace
+
+Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().program; }
+
+Tapped lower_tapped(const plan::Plan& plan) { return Lowering(plan, true).run(); }
+
+Program remove_taps(const Tapped& tapped) {
+  Program p = tapped.program;
+  for (std::vector<Instruction>& queue : p.queues)
+    std::erase_if(queue, [&](const Instruction& i) {
+      if (const auto* wait = std::get_if<Wait>(&i.operation)) return wait->semaphore >= tapped.first_semaphore;
+      if (const auto* signal = std::get_if<Signal>(&i.operation)) return signal->semaphore >= tapped.first_semaphore;
+      const auto* dma = std::get_if<Dma>(&i.operation);
+      return dma != nullptr && dma->dram == Dram::arena && dma->dram_address >= tapped.arena_bytes;
+    });
+  std::erase_if(p.steps, [&](const Step& s) {
+    if (s.kind == Step::Kind::wait || s.kind == Step::Kind::signal) return s.semaphore >= tapped.first_semaphore;
+    return s.kind == Step::Kind::invalidate && s.offset >= tapped.arena_bytes;
+  });
+  p.values.resize(tapped.value_count);
+  p.outputs.resize(tapped.output_count);
+  p.arena_bytes = tapped.arena_bytes;
+  return p;
+}
+
+}  // namespace longshore::lower

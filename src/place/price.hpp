@@ -1,0 +1,13 @@
+#pragma once
+#include "place/place.hpp"
+
+namespace longshore {
+
+/// Multiply-accumulates of one run of the node; 0 where it has none.
+std::int64_t node_macs(const Graph&, const Node&);
+/// Predicted microseconds on the NPU with its DMA and the switch of layers; -1: unknown dims.
+double npu_price_us(const Graph&, const Node&, Form, const Machine&);
+/// Microseconds of handing a value from NPU to CPU (or back): signal, cache care, layout.
+double move_price_us(const Graph&, ValueId, const Machine&, bool to_cpu);
+
+}  // namespace longshore

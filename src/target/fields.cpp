@@ -1,0 +1,103 @@
+#include "base/error.hpp"
+#include "target/target.hpp"
+
+namespace longshore {
+namespace {
+
+using Kind = MachineField::Kind;
+constexpr double many = 4294967295.0;
+
+// Bounds keep every formula of src/sim/costs.hpp finite.
+constexpr MachineField fields[] = {
+    {"clock.mhz", "clock of MAC array, vector unit and DMA, MHz", 0.1, 1e5, true, Kind::number},
+    {"cores.count", "cores, each with SRAM and queues of its own", 1, 64, true, Kind::integer},
+    {"mac.dataflow", "what the array keeps: weight_stationary, output_stationary, input_stationary, block", 0, 3, true, Kind::dataflow},
+    {"mac.rows", "rows of the array (block: input channels per cycle)", 1, 65536, true, Kind::integer},
+    {"mac.columns", "columns of the array (block: output channels per cycle)", 1, 65536, true, Kind::integer},
+    {"mac.setup_cycles", "fill and drain per instruction, cycles", 0, 1e6, true, Kind::integer},
+    {"mac.stripe_min", "block: fewest pixels that weights stay for", 1, 65536, true, Kind::integer},
+    {"mac.stripe_max", "block: most pixels that weights stay for", 1, 65536, true, Kind::integer},
+    {"mac.packs_narrow_input", "block: kernel columns share the rows if input channels are few", 0, 1, true, Kind::flag},
+    {"mac.overlaps_folds", "systolic: the next weights load while this fold streams", 0, 1, true, Kind::flag},
+    {"mac.depthwise_lanes", "channels that a depthwise instruction multiplies per cycle; 0: it has none", 0, 65536, true, Kind::integer},
+    {"mac.depthwise_taps", "kernel taps that a depthwise instruction multiplies per cycle", 1, 65536, true, Kind::integer},
+    {"mac.drain_elements_per_cycle", "accumulators requantised per cycle", 0.001, 1e6, true, Kind::number},
+    {"mac.accumulators", "most output elements of one instruction; 0: no limit", 0, many, true, Kind::integer},
+    {"mac.alignment", "of addresses and strides of MAC inputs, weights and parameters, bytes", 1, 4096, true, Kind::integer},
+    {"sram.bytes", "SRAM of one core, bytes", 1024, 2147483648.0, true, Kind::integer},
+    {"sram.banks", "banks of the SRAM", 1, 65536, true, Kind::integer},
+    {"sram.word_bytes", "one access per cycle and queue, bytes", 1, 65536, true, Kind::integer},
+    {"dma.alignment", "of the addresses of DMA runs, bytes", 1, 4096, true, Kind::integer},
+    {"dma.burst_bytes", "smallest DRAM access, bytes", 1, 65536, true, Kind::integer},
+    {"dma.outstanding", "bursts in flight", 1, 65536, true, Kind::integer},
+    {"dma.setup_cycles", "per DMA instruction, cycles", 0, 1e6, true, Kind::integer},
+    {"dma.depth", "descriptors in flight", 1, 65536, true, Kind::integer},
+    {"dma.bytes_per_cycle", "of one channel", 0.001, 65536, true, Kind::number},
+    {"dma.dims", "dimensions that an instruction walks", 1, 4, true, Kind::integer},
+    {"dram.gb_per_s", "peak, 10^9 bytes per second", 0.001, 1e5, true, Kind::number},
+    {"dram.read_efficiency", "of the peak", 0.01, 1, true, Kind::number},
+    {"dram.write_efficiency", "of the peak", 0.01, 1, true, Kind::number},
+    {"dram.latency_ns", "per DMA, ns", 0, 1e6, true, Kind::number},
+    {"vector.lanes", "elements per step", 1, 65536, true, Kind::integer},
+    {"vector.alignment", "of the addresses of vector operands, bytes", 1, 4096, true, Kind::integer},
+    {"vector.setup_cycles", "per vector instruction, cycles", 0, 1e6, true, Kind::integer},
+    {"vector.add_cycles", "per step of an addition or subtraction; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.multiply_cycles", "per step of a product; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.table_cycles", "per step of a 256-entry lookup; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.max_pool_cycles", "per step of window elements; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.average_pool_cycles", "per step of window elements; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.reduce_cycles", "per step of input elements; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.resize_cycles", "per step of output elements; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.requantise_cycles", "per step of elements; 0: it has none", 0, 1e4, true, Kind::number},
+    {"vector.copy_cycles", "per step of bytes", 0, 1e4, true, Kind::number},
+    {"vector.fill_cycles", "per step of bytes", 0, 1e4, true, Kind::number},
+    {"control.dispatch_cycles", "fetch and decode per instruction, cycles", 0, 1e6, true, Kind::integer},
+    {"control.layer_switch_cycles", "when an engine begins another layer, cycles", 0, 1e7, true, Kind::integer},
+    {"control.semaphores", "how many", 1, 65536, true, Kind::integer},
+    {"control.semaphore_limit", "most that one can count", 1, many, true, Kind::integer},
+    {"control.submit_us", "CPU time of a signal to the NPU, us", 0, 1e6, true, Kind::number},
+    {"control.interrupt_us", "from the NPU's signal to the CPU's next step, us", 0, 1e6, true, Kind::number},
+    {"cache.coherent", "the NPU sees the CPU's cache", 0, 1, true, Kind::flag},
+    {"cache.line_bytes", "of the CPU's cache, bytes", 1, 4096, true, Kind::integer},
+    {"cache.op_us", "per clean or invalidate, us", 0, 1e6, true, Kind::number},
+    {"cache.gb_per_s", "that a clean or invalidate walks", 0.001, 1e5, true, Kind::number},
+    {"energy.mac_pj", "per multiply-accumulate, pJ; 0: not known", 0, 1e6, false, Kind::number},
+    {"energy.vector_element_pj", "per element of a vector instruction, pJ", 0, 1e6, false, Kind::number},
+    {"energy.sram_byte_pj", "per byte read or written, pJ", 0, 1e6, false, Kind::number},
+    {"energy.dram_byte_pj", "per byte moved, pJ", 0, 1e6, false, Kind::number},
+    {"energy.idle_mw", "while nothing runs, mW", 0, 1e6, false, Kind::number},
+    {"thermal.resistance_k_per_w", "rise per watt, K/W; 0: not known", 0, 1e4, false, Kind::number},
+    {"thermal.time_s", "time constant, s", 0, 1e6, false, Kind::number},
+    {"thermal.throttle_celsius", "where the clock falls, degrees C", 0, 1000, false, Kind::number},
+};
+
+}  // namespace
+
+const std::vector<MachineField>& machine_fields() {
+  static const std::vector<MachineField> all(std::begin(fields), std::end(fields));
+  return all;
+}
+
+double machine_number(const Machine& machine, std::string_view wanted) {
+  double out = 0;
+  bool found = false;
+  Machine::each(machine, [&](const char* section, const char* key, const auto& member) {
+    if (wanted != str(section, ".", key)) return;
+    out = static_cast<double>(member);
+    found = true;
+  });
+  check(found, "a field of a target file without a number in Machine");
+  return out;
+}
+
+void set_machine_number(Machine& machine, std::string_view wanted, double value) {
+  bool found = false;
+  Machine::each(machine, [&](const char* section, const char* key, auto& member) {
+    if (wanted != str(section, ".", key)) return;
+    member = static_cast<std::remove_reference_t<decltype(member)>>(static_cast<double>(value));
+    found = true;
+  });
+  check(found, "a field of a target file without a number in Machine");
+}
+
+}  // namespace longshore

@@ -1,0 +1,98 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/op.hpp"
+#include "program/machine.hpp"
+#include "tensor/dtype.hpp"
+#include "tensor/requantise.hpp"
+
+namespace longshore {
+
+/// A range that a target allows for one fact of a node (kernel_h, in_channels, ...).
+struct FactLimit {
+  std::string fact;
+  std::int64_t lowest = 0, highest = 0;
+  std::string where;  // "file:line" of the range
+  bool operator==(const FactLimit&) const = default;
+};
+
+/// What an NPU can do of one form (`[forms.mac]`) or beyond that of one operator (`[ops.Conv]`).
+struct Rule {
+  bool supported = true;
+  std::string supported_where;
+  std::vector<std::string> dtypes;       // element types of data inputs and outputs; empty: any
+  std::vector<FactLimit> limits;         // sorted by fact
+  std::vector<std::string> activations;  // that a fused operator may carry
+  bool any_activation = true;            // `activations` was not given
+  std::string where, dtypes_where, activations_where;
+  bool operator==(const Rule&) const = default;
+};
+
+/// The CPU beside the NPU, in numbers that price a step.
+struct HostCpu {
+  std::string name;
+  int cores = 1;
+  double ghz = 1;
+  std::map<std::string, double, std::less<>> macs_per_cycle;  // of one core, by dtype: f32, i8
+  double efficiency = 1;       // of peak that real convolutions reach
+  double bandwidth_gbs = 1;    // from memory, all cores
+  double step_us = 0;          // fixed cost of one step
+  std::map<std::string, double, std::less<>> ns_per_element;  // by operator; "default" for the rest
+  bool operator==(const HostCpu&) const = default;
+};
+
+/// A chip as its target file describes it.
+struct Target {
+  std::string name, doc, file;
+  Machine machine;                         // machine.present == false: CPU only
+  std::string rounding_where;              // file:line of the rounding modes
+  std::map<Form, Rule> forms;              // absent: the NPU has nothing for that form
+  std::map<std::string, Rule, std::less<>> ops;  // by qualified operator name
+  HostCpu cpu;
+};
+
+/// Reads a target by name (from the targets folders, or the built-in `cpu`) or by file path.
+/// Throws on anything unknown, missing or impossible: file, line, key, expected, found.
+Target load_target(std::string_view name_or_file);
+/// The same from text; `file` is for messages.
+Target parse_target(std::string_view toml, const std::string& file);
+
+/// A target that can be named: its name, its file ("" if built in).
+struct TargetName {
+  std::string name, file;
+};
+/// All of them: `cpu` and what lies in the targets folders ($LONGSHORE_TARGETS first).
+std::vector<TargetName> target_names();
+
+/// The facts of a node that limits can be put on: what the operator says of itself, and rank,
+/// batch, in_channels, out_channels, in_h, in_w, out_h, out_w, elements where they make sense.
+Facts node_facts(const Graph&, const Node&);
+/// All fact names of an operator (or of all operators of a form), from its examples.
+std::vector<std::string> fact_names(const OpDef&);
+std::vector<std::string> fact_names(Form);
+/// "mac", "depthwise", ...; and back (nothing if there is no such name).
+std::string_view name(Form);
+std::optional<Form> form_named(std::string_view);
+/// "f32_even", ...; and back.
+std::string_view name(Rounding);
+std::optional<Rounding> rounding_named(std::string_view);
+
+/// One number of [npu] in a target file.
+struct MachineField {
+  enum class Kind : std::uint8_t { number, integer, flag, dataflow };
+  std::string_view key;  // "mac.rows": section and key of the file
+  std::string_view doc;  // with the unit
+  double lowest, highest;
+  bool required;
+  Kind kind;
+};
+/// All of them: what the reader accepts, `targets` prints and docs/targets.md lists.
+const std::vector<MachineField>& machine_fields();
+double machine_number(const Machine&, std::string_view key);
+void set_machine_number(Machine&, std::string_view key, double value);
+
+}  // namespace longshore
