@@ -106,7 +106,7 @@ int thread_count(int threads) {
 void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
   const char* group = "Quantisation";
   app.add_option("--calibrate", o.sources, "[NAME=]PATH: samples for input NAME: a folder of pictures or .npy files, a file, or a data set")
-      ->expected(1)->group(group);
+      ->allow_extra_args(false)->group(group);
   app.add_option("--calibrate-limit", o.limit, "Samples that are used; 500")->check(CLI::Range(std::size_t{1}, std::size_t{1} << 24))->group(group);
   std::vector<std::string> names;
   for (const Calibrator* c : calibrators::all()) names.emplace_back(c->name);
@@ -114,7 +114,7 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
   app.add_option("--rounding", o.rounding, "How sums become codes: f32_even, fixed31_single or fixed31_double")
       ->check(CLI::IsMember({"f32_even", "fixed31_single", "fixed31_double"}))->group(group);
   app.add_option("--keep-float", o.quantize.exclude, "A node's name, an output's name or an operator that stays float")
-      ->expected(1)->group(group);
+      ->allow_extra_args(false)->group(group);
 }
 
 Calibration make_calibration(const Graph& g, const CalibrateOptions& o, const ImageOptions& image, const std::string& fallback) {

@@ -95,8 +95,8 @@ std::pair<std::string, std::string> split_name(const std::string& text, const st
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
   app.add_option("model", o.path, "ONNX file or graph text")->required();
-  app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")->expected(1);
-  app.add_option("--input-value", o.input_values, "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")->expected(1);
+  app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")->allow_extra_args(false);
+  app.add_option("--input-value", o.input_values, "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")->allow_extra_args(false);
 }
 
 void add_image_options(CLI::App& app, ImageOptions& o) {
@@ -119,7 +119,7 @@ void add_image_options(CLI::App& app, ImageOptions& o) {
 }
 
 void add_input_options(CLI::App& app, InputOptions& o) {
-  app.add_option("--input", o.inputs, "[NAME=]FILE: .npy, TensorProto .pb, png or jpg; once for each input")->expected(1);
+  app.add_option("--input", o.inputs, "[NAME=]FILE: .npy, TensorProto .pb, png or jpg; once for each input")->allow_extra_args(false);
   app.add_option("--seed", o.seed, "Of the random data that stands in where no file is given");
   add_image_options(app, o.image);
 }

@@ -185,7 +185,7 @@ std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   o->jobs = std::max(1u, std::thread::hardware_concurrency());
   app.add_option("folder", o->folders, "Test folders (model.onnx, test_data_set_N), or folders of them")->required();
-  app.add_option("--skip", o->skip, "Leave out the case of this name")->expected(1);
+  app.add_option("--skip", o->skip, "Leave out the case of this name")->allow_extra_args(false);
   app.add_option("--on", o->on, "Engine")->check(CLI::IsMember({"reference", "cpu"}))->capture_default_str();
   app.add_option("-j,--jobs", o->jobs, "Cases at the same time")->check(CLI::Range(1u, 256u))->capture_default_str();
   app.add_option("--seconds", o->seconds, "Time limit of a case; 10 for those that must be refused")
