@@ -57,7 +57,19 @@ Source open_source(const std::string& path, const TensorType& type, const ImageO
   return s;
 }
 
-/// One source for each input, in their order.
+/// All samples of `first`, then those of `second`.
+Source chain(Source first, Source second) {
+  Source s;
+  const std::size_t split = first.count;
+  s.count = first.count + second.count;
+  const auto both = std::make_shared<const std::pair<Source, Source>>(std::move(first), std::move(second));
+  s.read = [both, split](std::size_t i) { return i < split ? both->first.read(i) : both->second.read(i - split); };
+  s.name = [both, split](std::size_t i) { return i < split ? both->first.name(i) : both->second.name(i - split); };
+  return s;
+}
+
+/// One source for each input, in their order. Several for one input add up; without a name they belong to the only
+/// input, or to the inputs in turn.
 std::vector<Source> open_sources(const Graph& g, const std::vector<std::string>& texts, const ImageOptions& image) {
   std::vector<std::string> names;
   for (ValueId v : g.inputs) names.push_back(g[v].name);
@@ -66,11 +78,12 @@ std::vector<Source> open_sources(const Graph& g, const std::vector<std::string>&
   for (const std::string& text : texts) {
     const auto [name, path] = split_name(text, names);
     std::size_t at = next;
-    if (name.empty()) next++;
+    if (name.empty()) next += out.size() > 1;
     else at = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
-    if (at >= out.size() || out[at].read)
-      fail(Code::bad_argument, "--calibrate ", text, ": more sources than inputs, or two for one input");
-    out[at] = open_source(path, g[g.inputs[at]].type, image);
+    if (at >= out.size())
+      fail(Code::bad_argument, "--calibrate ", text, ": the model has ", out.size(), " inputs; NAME=PATH says which one is meant");
+    Source source = open_source(path, g[g.inputs[at]].type, image);
+    out[at] = out[at].read ? chain(std::move(out[at]), std::move(source)) : std::move(source);
   }
   for (std::size_t i = 0; i < out.size(); i++)
     if (!out[i].read) fail(Code::bad_argument, "--calibrate has nothing for input '", names[i], "' (NAME=PATH gives it something)");

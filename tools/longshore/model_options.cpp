@@ -109,11 +109,11 @@ void add_image_options(CLI::App& app, ImageOptions& o) {
   app.add_option("--mean", o.mean, "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
       ->delimiter(',')->group(group);
   app.add_option("--std", o.std, "Pixels are then divided by it; 255")->delimiter(',')->group(group);
-  app.add_option("--layout", o.layout, "auto, nchw or nhwc")->transform(CLI::CheckedTransformer(layouts, CLI::ignore_case))->group(group);
+  app.add_option("--layout", o.layout, "auto, nchw or nhwc")->transform(CLI::CheckedTransformer(layouts, CLI::ignore_case).description(""))->type_name("NAME")->group(group);
   CLI::Option* bgr = app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red")->group(group);
   app.add_flag_callback("--rgb", [] {}, "Channels in the order red, green, blue (the default)")->excludes(bgr)->group(group);
   app.add_option("--resize", o.resize, "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
-      ->transform(CLI::CheckedTransformer(resizes, CLI::ignore_case))->group(group);
+      ->transform(CLI::CheckedTransformer(resizes, CLI::ignore_case).description(""))->type_name("NAME")->group(group);
   app.add_option("--crop-fraction", o.crop_fraction, "The part of the crop that is kept; 1")
       ->check(CLI::Range(0.01f, 1.0f))->group(group);
 }
