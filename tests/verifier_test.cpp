@@ -142,6 +142,32 @@ TEST(Verifier, AnInvalidateOfBytesNotYetCleaned) {
   expect_refused(p.program, {Kind::lost, at(cpu, 1), at(dma_in, 2), 0, 512});
 }
 
+/// The CPU writes 32 bytes in front of the NPU's result, in one line with it: cleaning them brings
+/// the line's old rest back.
+TEST(Verifier, AWriteThatTearsALine) {
+  for (const bool shared_line : {true, false}) {
+    Pipeline p(1);
+    ProgramValue v = p.value("small", shared_line ? Pipeline::y : Pipeline::y - 64);
+    v.shape = Shape();
+    v.shape.push(32);
+    p.program.values.push_back(v);
+    if (shared_line) {
+      p.program.values[1].offset = p.at<Dma>(Queue::dma_out).dram_address = Pipeline::y + 32;
+      p.program.steps[4].bytes = 576;
+    }
+    Step write = p.program.steps[0];
+    write.outputs = {2};
+    Step clean = p.program.steps[1];
+    clean.offset = shared_line ? Pipeline::y : Pipeline::y - 64, clean.bytes = 64;
+    p.program.steps.insert(p.program.steps.begin() + 4, {write, clean});
+    if (!shared_line) {
+      EXPECT_TRUE(verify(p.program).empty());
+      continue;
+    }
+    expect_refused(p.program, {Kind::lost, at(cpu, 4), at(cpu, 7), Pipeline::y + 32, Pipeline::y + 64});
+  }
+}
+
 TEST(Verifier, DmaOutsideTheArena) {
   Pipeline p;
   p.at<Dma>(Queue::dma_out, 3).dram_address = p.program.arena_bytes - 12;

@@ -10,10 +10,14 @@ namespace {
 
 /// A cache line of the arena as a CPU without coherence has it. Event numbers + 1; 0: none.
 struct Line {
-  std::uint32_t cpu_write = 0;    // the latest; 0 again when the NPU writes over it
+  std::uint32_t cpu_write = 0;    // the latest
   std::uint32_t cleaned = 0;      // since cpu_write
   std::uint32_t dropped = 0;      // invalidated while dirty
   std::uint32_t invalidated = 0;  // the latest
+  std::uint32_t npu_write = 0;    // the latest
+  /// A CPU's write to a part of the line whose cached rest was older than an NPU's store: whenever the
+  /// line is written back, that store is overwritten.
+  std::uint32_t tears = 0;
 };
 
 class Verifier {
@@ -182,6 +186,26 @@ class Verifier {
     if (v.storage != Storage::arena || !v.fixed_shape) return;
     const std::uint64_t bytes = static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype);
     access(arena_[0], Space::arena, 0, v.offset, v.offset + bytes, write, cpu_, order_.engines, now);
+    if (!write || bytes == 0 || machine_.coherent) return;
+    const std::uint64_t size = machine_.cache_line_bytes, begin = v.offset, end = v.offset + bytes;
+    const std::uint64_t first = begin / size * size, after = std::min((end + size - 1) / size * size, program_.arena_bytes);
+    tear(first, begin, now);
+    tear(end, after, now);
+  }
+
+  /// The CPU writes the line that holds [begin, end), but not these bytes.
+  void tear(std::uint64_t begin, std::uint64_t end, std::uint32_t now) {
+    if (begin >= end) return;
+    Line& line = lines_[begin / machine_.cache_line_bytes];
+    if (line.npu_write == 0 || (line.invalidated != 0 && ordered(line.npu_write, line.invalidated - 1))) return;
+    line.tears = now + 1;
+    arena_[0].each(begin, end, false, [&](std::uint64_t from, std::uint64_t to, std::uint32_t* cell) {
+      if (cell[0] == 0 || order_.events[cell[0] - 1].engine == cpu_) return;
+      for (std::uint32_t r = 0; r < order_.engines; r++)
+        if (cell[1 + r] != 0 && !ordered(cell[1 + r], now))
+          report(Refusal::Kind::lost, cell[1 + r] - 1, now, true, Space::arena, 0, from, to,
+                 "the CPU's write to another part of the line may bring older bytes back before the read");
+    });
   }
 
   void cpu_event(std::uint32_t now) {
@@ -222,6 +246,9 @@ class Verifier {
       const auto refuse = [&](Refusal::Kind kind, std::uint32_t other, const char* why) {
         report(kind, other - 1, now, true, Space::arena, 0, from, to, why);
       };
+      if (!write && writer != 0 && !from_cpu && line.tears > writer)
+        refuse(Refusal::Kind::lost, line.tears, "the CPU's write to another part of the line brings older bytes back here");
+      if (!by_cpu && write) line.npu_write = now + 1;
       if (by_cpu && write) {
         line.cpu_write = now + 1;
         line.cleaned = line.dropped = 0;
@@ -240,7 +267,6 @@ class Verifier {
         if (settled == 0 || !ordered(settled, now))
           refuse(Refusal::Kind::lost, line.cpu_write,
                  "the CPU's cache may still write its line back over the NPU's bytes: clean or invalidate first");
-        line.cpu_write = line.cleaned = line.dropped = 0;
       }
     }
   }
