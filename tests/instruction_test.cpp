@@ -1,11 +1,10 @@
-// Instructions as values: words and back, changes by inject, the timeline.
+// Instructions as values: their text, changes by inject, the timeline.
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "measure/chrome_trace.hpp"
 #include "npu_program.hpp"
-#include "program/encode.hpp"
 #include "program/print.hpp"
 #include "random.hpp"
 #include "sim/inject.hpp"
@@ -17,58 +16,6 @@ namespace {
 using tests::Pipeline;
 using tests::PipelineHost;
 
-/// One of each operation with operands that inject has changed many times.
-std::vector<Instruction> variety(unsigned seed) {
-  Program p;
-  for (const Operation& o : {Operation(Dma()), Operation(Fill()), Operation(Copy()), Operation(Conv()), Operation(Eltwise()),
-                             Operation(Table()), Operation(Requantise()), Operation(Pool()), Operation(Reduce()),
-                             Operation(Resize()), Operation(Wait()), Operation(Signal()), Operation(Mark()), Operation(End())}) {
-    Instruction i;
-    i.queue = Queue::vector, i.core = 3, i.layer = static_cast<std::uint32_t>(o.index());
-    i.operation = o;
-    p.queues[3].push_back(i);
-  }
-  EXPECT_EQ(p.queues[3].size(), static_cast<std::size_t>(operation_count));
-  for (unsigned n = 0; n < 500; n++) p = inject(p, seed * 1000 + n)->program;
-  return p.queues[3];
-}
-
-TEST(Encode, InstructionsComeBack) {
-  const std::vector<Instruction> all = variety(tests::seed());
-  std::vector<std::uint32_t> words;
-  for (const Instruction& i : all) encode(i, words);
-  const Result<std::vector<Instruction>> back = decode(words);
-  ASSERT_TRUE(back.ok()) << back.status().text();
-  EXPECT_TRUE(*back == all);
-}
-
-TEST(Encode, DamagedWordsAreRefusedOrOtherwiseValid) {
-  std::vector<std::uint32_t> words;
-  for (const Instruction& i : variety(tests::seed())) encode(i, words);
-  std::mt19937 rng(tests::seed());
-  int refused = 0;
-  for (int n = 0; n < 2000; n++) {
-    std::vector<std::uint32_t> damaged = words;
-    if (n % 2) damaged.resize(rng() % words.size());
-    else damaged[rng() % words.size()] ^= 1u << rng() % 32;
-    refused += !decode(damaged).ok();
-  }
-  EXPECT_GT(refused, 900);  // nearly every cut, and flips in heads and flags
-}
-
-TEST(Encode, MachinesComeBack) {
-  Machine m = tests::small_machine();
-  m.dataflow = Dataflow::input_stationary, m.vector_cycles[4] = 2.25, m.coherent = true, m.idle_mw = 3;
-  std::vector<std::uint64_t> words;
-  encode(m, words);
-  Machine back;
-  back.present = true;
-  ASSERT_TRUE(decode(words, back).ok());
-  EXPECT_TRUE(back == m);
-  words.pop_back();
-  EXPECT_FALSE(decode(words, back).ok());
-}
-
 TEST(Print, NamesWhatIsNotUsual) {
   Instruction i;
   i.queue = Queue::mac, i.layer = 4;
@@ -78,6 +25,30 @@ TEST(Print, NamesWhatIsNotUsual) {
   EXPECT_EQ(print(i), "mac.0 conv accumulate=1 in_c=16 in_zero=-3 layer=4");
   i.operation = Wait{};
   EXPECT_EQ(print(i), "mac.0 wait semaphore=0 layer=4");
+}
+
+/// Every operation has operands to change, and only the drawn one changes.
+TEST(Inject, ChangesOneOperandOfAnyOperation) {
+  Program p;
+  for (const Operation& o : {Operation(Dma()), Operation(Fill()), Operation(Copy()), Operation(Conv()), Operation(Eltwise()),
+                             Operation(Table()), Operation(Requantise()), Operation(Pool()), Operation(Reduce()),
+                             Operation(Resize()), Operation(Wait()), Operation(Signal()), Operation(Mark()), Operation(End())}) {
+    Instruction i;
+    i.queue = Queue::vector;
+    i.operation = o;
+    p.queues[3].push_back(i);
+  }
+  ASSERT_EQ(p.queues[3].size(), static_cast<std::size_t>(operation_count));
+  std::set<std::size_t> changed;
+  for (unsigned n = 0; n < 500; n++) {
+    const Injection change = *inject(p, tests::seed() * 1000 + n);
+    std::vector<Instruction> others = change.program.queues[3];
+    EXPECT_FALSE(others[change.index] == p.queues[3][change.index]) << change.text;
+    others[change.index] = p.queues[3][change.index];
+    EXPECT_TRUE(others == p.queues[3]) << change.text;
+    changed.insert(change.index);
+  }
+  EXPECT_EQ(changed.size(), 13u);  // all but End
 }
 
 /// Of a change of one operand, the verifier or the bytes tell, or it is an operand without effect here.
