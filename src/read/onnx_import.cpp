@@ -236,6 +236,10 @@ void Importer::read_node(Scope& scope, NodeProto& n, const Surroundings& s) {
                   [&](std::string name, TensorType type) { return new_value(scope, std::move(name), std::move(type)); });
   const OpDef& written_op = *node.op;
   if (written_op.normalise) {
+    // Rules for older opsets look at the first input; the rest of the arity is checked afterwards.
+    const auto& expected = written_op.schema.inputs;
+    if (!expected.empty() && expected[0].presence == Presence::required && (node.inputs.empty() || node.inputs[0] == no_value))
+      fail(Code::bad_model, what, " has no input '", expected[0].name, "'");
     try {
       written_op.normalise(node, opset, surgery);
     } catch (const Error& e) {
