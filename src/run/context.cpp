@@ -1,8 +1,10 @@
 #include "run/context.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "run/frame.hpp"
+#include "sim/simulate.hpp"
 
 namespace longshore {
 
@@ -12,6 +14,7 @@ struct Instance {
   std::vector<Shape> dims;  // of the inputs it was made for; empty: the model's own program
   Engine engine;
   Frame frame;
+  std::optional<Simulator> simulator;  // of a program with an NPU
 };
 
 struct Context::State {
@@ -47,7 +50,35 @@ Status make_instance(std::shared_ptr<const LoadedModel> model, ThreadPool& pool,
     LONGSHORE_TRY(out.engine.levels[i].arena.reserve(out.model->arena_bytes[i], out.engine.budget));
     LONGSHORE_TRY(out.engine.levels[i].scratch.reserve(scratch[i], out.engine.budget));
   }
-  return make_frame(out.model->main, out.engine, out.frame);
+  LONGSHORE_TRY(make_frame(out.model->main, out.engine, out.frame));
+  if (!out.model->program.machine.present) return {};
+  Result<Simulator> simulator = Simulator::create(out.model->program);
+  if (!simulator.ok()) return simulator.status();
+  out.simulator.emplace(std::move(*simulator));
+  return {};
+}
+
+/// Runs the CPU's steps of an NPU program when the simulator says so.
+class StepHost final : public Host {
+ public:
+  StepHost(Instance& instance, const StepObserver* observer) : instance_(instance), observer_(observer) {}
+  Status run_step(const Step&, std::size_t index, std::span<std::byte>) noexcept override {
+    return longshore::run_step(instance_.frame, instance_.engine, index, observer_);
+  }
+
+ private:
+  Instance& instance_;
+  const StepObserver* observer_;
+};
+
+Status run_instance(Instance& instance, const StepObserver* observer) noexcept {
+  Frame& f = instance.frame;
+  if (!instance.simulator) return run_frame(f, instance.engine, observer);
+  const Program& p = f.program();
+  for (std::size_t i = 0; i < p.steps.size(); i++)
+    if (p.steps[i].kind == Step::Kind::view) LONGSHORE_TRY(run_step(f, instance.engine, i));
+  StepHost host(instance, observer);
+  return instance.simulator->run(std::span(instance.engine.levels[0].arena.data(), p.arena_bytes), host);
 }
 
 Status check_inputs(const Program& p, std::span<const TensorView> inputs) noexcept {
@@ -145,7 +176,7 @@ Status Context::run(std::span<const TensorView> inputs) noexcept {
     f.views[p.inputs[i]] = inputs[i];
     f.views[p.inputs[i]].quant = p.values[p.inputs[i]].quant();
   }
-  return run_frame(f, s.current->engine, s.observer.done ? &s.observer : nullptr);
+  return run_instance(*s.current, s.observer.done ? &s.observer : nullptr);
 }
 
 std::size_t Context::output_count() const noexcept { return state_->model->program.outputs.size(); }
@@ -157,6 +188,11 @@ TensorView Context::output(std::size_t i) const noexcept {
 }
 
 void Context::observe(StepObserver observer) noexcept { state_->observer = observer; }
+
+const Timing* Context::timing() const noexcept {
+  const Instance* instance = state_->current;
+  return instance && instance->simulator ? &instance->simulator->timing() : nullptr;
+}
 
 const Program& Context::program() const noexcept {
   return state_->current ? state_->current->model->program : state_->model->program;

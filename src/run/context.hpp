@@ -7,7 +7,9 @@
 
 namespace longshore {
 
-/// Called after each step of the main program with the views of all its values so far.
+struct Timing;
+
+/// Called after each step (of the CPU, in the main program) with the views of all its values so far.
 struct StepObserver {
   void* self = nullptr;
   void (*done)(void* self, const Program&, std::uint32_t step, std::span<const TensorView> values,
@@ -23,13 +25,16 @@ class Context {
   Context& operator=(Context&&) noexcept;
   ~Context();
 
-  /// Runs the program. Dims that are new may allocate (and specialise the program); known ones
+  /// Runs the program; what is for an NPU runs on its simulator, exact in bytes. Dims that are new may allocate (and specialise the program); known ones
   /// allocate nothing.
   Status run(std::span<const TensorView> inputs) noexcept;
 
   /// Views of the last run's outputs, valid until the next run. They may show an input's memory.
   std::size_t output_count() const noexcept;
   TensorView output(std::size_t i) const noexcept;
+
+  /// Predicted time of one run on the NPU's machine; null for a program without an NPU.
+  const Timing* timing() const noexcept;
 
   void observe(StepObserver) noexcept;
   /// The program that ran last: the model's own, or that for the inputs' dims.

@@ -148,14 +148,14 @@ Status run_operator(Frame& f, Engine& engine, const LoadedStep& loaded, std::siz
   return {};
 }
 
-Status run_step(Frame& f, Engine& engine, std::size_t at) noexcept {
+Status do_step(Frame& f, Engine& engine, std::size_t at) noexcept {
   const LoadedStep& loaded = f.loaded->steps[at];
   const Step& step = *loaded.step;
   if (step.kind == Step::Kind::view) {
     f.views[step.outputs[0]].data = f.views[step.inputs[0]].data;
     return {};
   }
-  if (step.kind != Step::Kind::op) return Status::error(Code::unsupported, "this program needs an NPU or its simulator");
+  if (step.kind != Step::Kind::op) return Status::error(Code::unsupported, "a step of an NPU program outside of it");
   for (std::size_t i = 0; i < step.inputs.size(); i++)
     f.inputs[i] = step.inputs[i] == no_index ? TensorView{} : f.views[step.inputs[i]];
   return loaded.kernel ? run_kernel(f, engine, loaded) : run_operator(f, engine, loaded, at);
@@ -198,21 +198,24 @@ Status make_frame(const LoadedProgram& loaded, Engine& engine, Frame& f) noexcep
   return {};
 }
 
-Status run_frame(Frame& f, Engine& engine, const StepObserver* observer) noexcept {
+Status run_step(Frame& f, Engine& engine, std::size_t at, const StepObserver* observer) noexcept {
+  using Clock = std::chrono::steady_clock;
   const Program& p = f.program();
-  for (std::size_t i = 0; i < f.loaded->steps.size(); i++) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = observer ? Clock::now() : Clock::time_point{};
-    const Status status = run_step(f, engine, i);
-    if (!status.ok()) {
-      const Step& step = p.steps[i];
-      return Status::error(status.code(), "'%.60s' (%.40s): %s",
-                           step.layer == no_index ? "" : p.layers[step.layer].c_str(), step.name.c_str(), status.text());
-    }
-    if (observer)
-      observer->done(observer->self, p, static_cast<std::uint32_t>(i), f.views,
-                     std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  const Clock::time_point start = observer ? Clock::now() : Clock::time_point{};
+  const Status status = do_step(f, engine, at);
+  if (!status.ok()) {
+    const Step& step = p.steps[at];
+    return Status::error(status.code(), "'%.60s' (%.40s): %s",
+                         step.layer == no_index ? "" : p.layers[step.layer].c_str(), step.name.c_str(), status.text());
   }
+  if (observer)
+    observer->done(observer->self, p, static_cast<std::uint32_t>(at), f.views,
+                   std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  return {};
+}
+
+Status run_frame(Frame& f, Engine& engine, const StepObserver* observer) noexcept {
+  for (std::size_t i = 0; i < f.loaded->steps.size(); i++) LONGSHORE_TRY(run_step(f, engine, i, observer));
   return {};
 }
 

@@ -49,6 +49,9 @@ Status make_frame(const LoadedProgram&, Engine&, Frame&) noexcept;
 /// Runs all steps; inputs and captured values are in frame.views.
 Status run_frame(Frame&, Engine&, const StepObserver* = nullptr) noexcept;
 
+/// One step of the main program; what it reads is in frame.views.
+Status run_step(Frame&, Engine&, std::size_t step, const StepObserver* = nullptr) noexcept;
+
 /// The default meaning on quantised values: dequantise, eval, quantise, with buffers that stay.
 Status eval_dequantised(const Operator&, EvalContext&, std::vector<Buffer>& floats, MemoryBudget&) noexcept;
 

@@ -1,9 +1,11 @@
 #include "engine.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "lower/cpu.hpp"
 #include "measure/runner.hpp"
 #include "optimize/optimize.hpp"
+#include "program/bundle.hpp"
 #include "quantize/import.hpp"
 
 namespace longshore {
@@ -34,38 +36,73 @@ void add_engine_options(CLI::App& app, EngineOptions& o) {
 Engine::Engine(const EngineOptions& o) {
   if (o.precision == "bf16")
     fail(Code::unsupported, "--precision bf16: there are no bf16 kernels for this CPU yet; float32 and int8 are there");
-  if (o.on == "sim") fail(Code::bad_argument, "--on sim needs a bundle made by build for an NPU, ", o.model.path, " is a model");
   const ReadResult model = load_model(o.model, o.inputs);
   inputs_ = make_inputs(model, o.inputs);
+  graph_ = model.graph;
   try {
-    graph_ = import_quantised(specialised(model.graph, inputs_));
-    where_ = o.on == "reference" ? "reference" : "cpu";
-    precision_ = "float32";
-    for (const Value& v : graph_.values)
-      if (v.type.quantised()) precision_ = "int8";
-    if (o.precision == "int8" && precision_ != "int8") {
-      CalibrateOptions calibrate = o.calibrate;
-      calibrate.threads = o.threads;
-      graph_ = quantise_model(optimize(graph_), calibrate, o.inputs.image);
-      precision_ = "int8";
-    } else if (where_ == "cpu") {
-      graph_ = optimize(graph_);
-    }
-    if (o.precision == "float32" && precision_ == "int8")
-      fail(Code::unsupported, "--precision float32: the model is quantised in its file; there is no float32 form of it");
-    if (where_ == "reference") return;
-    threads_ = o.threads > 0 ? o.threads : usable_cores();
-    LoadOptions load;
-    load.operators = operator_table();
-    Result<Model> loaded = Model::load(lower::lower_cpu(graph_), load);
-    require(loaded.status());
-    Result<Context> context = Context::create(*loaded, threads_);
-    require(context.status());
-    context_.emplace(std::move(*context));
+    load(o);
   } catch (const Error& e) {
     fail(e.code(), o.model.path, ": ", e.what());
   }
   for (const Tensor& t : inputs_) views_.push_back(t.view());
+}
+
+void Engine::load(const EngineOptions& o) {
+  Result<SharedBlob> file = map_file(o.model.path);
+  require(file.status());
+  const bool bundle = is_bundle((*file)->bytes());
+  std::optional<Program> program;
+  if (bundle && o.on != "reference") {
+    Result<Bundle> opened = Bundle::open(*file);
+    require(opened.status());
+    Result<Program> decoded = opened->program();
+    require(decoded.status());
+    const bool npu = decoded->machine.present;
+    if (o.on == "sim" && !npu) fail(Code::bad_argument, "--on sim: the bundle is for the CPU; build it with --target of an NPU");
+    const bool as_built = o.model.dims.empty() && o.model.input_values.empty();
+    if (npu && o.on != "cpu" && !as_built)
+      fail(Code::bad_argument, "--dim and --input-value were fixed when the bundle was built");
+    // The CPU runs an NPU's bundle from its graph.
+    if (as_built && (o.on == "cpu" ? !npu : true)) program = std::move(*decoded);
+  } else if (o.on == "sim") {
+    fail(Code::bad_argument, "--on sim needs a bundle made by build for an NPU; this is a model");
+  }
+  where_ = o.on == "reference" ? "reference" : program && program->machine.present ? "sim" : "cpu";
+  precision_ = "float32";
+  if (!bundle) graph_ = import_quantised(graph_);
+  for (const Value& v : graph_.values)
+    if (v.type.quantised()) precision_ = "int8";
+  if (o.precision == "float32" && precision_ == "int8")
+    fail(Code::unsupported, "--precision float32: the file holds a quantised model, not its float form");
+  const bool quantise = o.precision == "int8" && precision_ != "int8";
+  if (bundle && quantise) fail(Code::unsupported, "--precision int8: the bundle was built in float32");
+  bool open = false;
+  for (ValueId v : graph_.inputs) open |= !graph_[v].type.shape().has_value();
+  if (!program || open) {
+    program.reset();
+    graph_ = specialised(graph_, inputs_);
+    if (quantise) {
+      CalibrateOptions calibrate = o.calibrate;
+      calibrate.threads = o.threads;
+      graph_ = quantise_model(optimize(graph_), calibrate, o.inputs.image);
+      precision_ = "int8";
+    } else if (where_ == "cpu" && !bundle) {
+      graph_ = optimize(graph_);
+    }
+  }
+  if (where_ == "reference") return;
+  threads_ = o.threads > 0 ? o.threads : usable_cores();
+  start(program ? std::move(*program) : lower::lower_cpu(graph_));
+}
+
+void Engine::start(Program program) {
+  LoadOptions options;
+  options.operators = operator_table();
+  Result<Model> loaded = Model::load(std::move(program), options);
+  require(loaded.status());
+  Result<Context> context = Context::create(*loaded, threads_);
+  require(context.status());
+  context_.emplace(std::move(*context));
 }
 
 std::vector<std::string> Engine::input_names() const {

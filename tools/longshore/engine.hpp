@@ -28,13 +28,15 @@ class Engine {
  public:
   explicit Engine(const EngineOptions&);
 
-  const std::string& where() const { return where_; }  // cpu or reference
+  const std::string& where() const { return where_; }  // cpu, reference or sim
   const std::string& precision() const { return precision_; }
   int threads() const { return threads_; }
   const std::vector<Tensor>& inputs() const { return inputs_; }
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
-  /// The program of --on cpu.
+  /// Predicted time of one run on the target, for --on sim.
+  const Timing* timing() const { return context_ ? context_->timing() : nullptr; }
+  /// The program of --on cpu and sim.
   const Program* program() const { return context_ ? &context_->program() : nullptr; }
   std::uint64_t memory_bytes() const { return context_ ? context_->memory_bytes() : 0; }
 
@@ -43,6 +45,9 @@ class Engine {
   std::vector<Tensor> outputs() const;
 
  private:
+  void load(const EngineOptions&);
+  void start(Program);
+
   Graph graph_;
   std::string where_, precision_;
   int threads_ = 1;

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "command.hpp"
 #include "engine.hpp"
+#include "sim/schedule.hpp"
 #include "tensor/visit.hpp"
 #include "write/npy.hpp"
 
@@ -132,10 +133,12 @@ int run(const Options& o) {
   }
   if (!o.json) {
     std::cout << best_ms << " ms on " << engine.where() << ", " << engine.precision() << "\n";
+    if (const Timing* t = engine.timing()) std::cout << "predicted on the target: " << t->total_ns / 1e6 << " ms\n";
     return exit_code::yes;
   }
-  const nlohmann::json j = {{"model", o.engine.model.path}, {"on", engine.where()}, {"precision", engine.precision()},
+  nlohmann::json j = {{"model", o.engine.model.path}, {"on", engine.where()}, {"precision", engine.precision()},
                             {"threads", engine.threads()},  {"ms", best_ms},        {"outputs", list}};
+  if (const Timing* t = engine.timing()) j["latency_ms"] = t->total_ns / 1e6;
   std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   return exit_code::yes;
 }
