@@ -291,6 +291,29 @@ TEST(ReadOnnx, DimsAreNumbersSymbolsOrUnknown) {
   EXPECT_EQ(print(m.read().graph.values[0].type), "f32[*]");
 }
 
+TEST(ReadOnnx, SaysWhichNodeFixesTheBatch) {
+  OnnxModel m;
+  input(m.graph(), "x", {1, 4});
+  m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  onnx::TensorProto& shape = *m.graph().add_initializer();
+  shape.set_name("shape");
+  shape.set_data_type(7);
+  shape.add_dims(2);
+  shape.add_int64_data(3);
+  shape.add_int64_data(-1);
+  node(m.graph(), "Reshape", {"x", "shape"}, {"y"}).set_name("to_heads");
+  *m.graph().add_initializer() = floats("token", {8, 1}, {1, 2, 3, 4, 5, 6, 7, 8});
+  integer(node(m.graph(), "Concat", {"token", "x"}, {"z"}), "axis", 1);
+  node(m.graph(), "Relu", {"x"}, {"fine"});
+  for (const char* name : {"y", "z", "fine"}) output(m.graph(), name);
+  EXPECT_THAT(m.read().warnings,
+              ElementsAre("node 'to_heads' (Reshape) fixes the batch: 'x' is f32[batch, 4], but the node wants 3 at the "
+                          "front; other batches will fail",
+                          HasSubstr("node 'z' (Concat) fixes the batch")));
+  m.graph().mutable_initializer(0)->set_int64_data(0, 0);
+  EXPECT_EQ(m.read().warnings.size(), 1u);
+}
+
 TEST(ReadOnnx, WhatIsNoTensorIsRefusedByKind) {
   OnnxModel m = small();
   m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(8);

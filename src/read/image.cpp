@@ -14,32 +14,40 @@ namespace {
 /// For one output pixel: the source pixels that count and how much.
 struct Taps {
   std::int64_t first;
-  std::vector<double> weights;
+  std::vector<std::int32_t> weights;  // sum to about 1 << weight_bits
 };
+
+/// Weights and sums are whole numbers, as in Pillow, so that the result is the same everywhere.
+constexpr int weight_bits = 22;
 
 /// Pillow's triangle filter: as wide as one source pixel, or as the step when shrinking.
 std::vector<Taps> triangle(double start, double length, std::int64_t from, std::int64_t to) {
-  const double step = length / static_cast<double>(to), support = std::max(step, 1.0);
+  const auto begin = static_cast<float>(start), end = static_cast<float>(start + length);  // as Pillow's box
+  const double step = static_cast<double>(end - begin) / static_cast<double>(to), support = std::max(step, 1.0);
   std::vector<Taps> out;
   for (std::int64_t i = 0; i < to; i++) {
-    const double centre = start + (static_cast<double>(i) + 0.5) * step;
+    const double centre = static_cast<double>(begin) + (static_cast<double>(i) + 0.5) * step;
     const auto low = std::max<std::int64_t>(0, static_cast<std::int64_t>(centre - support + 0.5));
     const auto high = std::min<std::int64_t>(from, static_cast<std::int64_t>(centre + support + 0.5));
     Taps taps{std::min(low, from - 1), {}};
+    std::vector<double> real;
     double sum = 0;
     for (std::int64_t s = low; s < high; s++) {
       const double w = std::max(0.0, 1.0 - std::abs((static_cast<double>(s) + 0.5 - centre) / support));
-      taps.weights.push_back(w);
+      real.push_back(w);
       sum += w;
     }
-    if (!(sum > 0)) taps.weights.assign(1, sum = 1);
-    for (double& w : taps.weights) w /= sum;
+    if (!(sum > 0)) real.assign(1, sum = 1);
+    for (const double w : real)
+      taps.weights.push_back(static_cast<std::int32_t>(0.5 + w / sum * (1 << weight_bits)));
     out.push_back(std::move(taps));
   }
   return out;
 }
 
-std::uint8_t level(double x) { return static_cast<std::uint8_t>(std::clamp(std::floor(x + 0.5), 0.0, 255.0)); }
+/// Sums start from a half of the last bit that goes.
+constexpr std::int64_t half = std::int64_t{1} << (weight_bits - 1);
+std::uint8_t level(std::int64_t sum) { return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> weight_bits, 0, 255)); }
 
 /// Where the numbers of a picture go.
 struct Place {
@@ -109,24 +117,24 @@ Image resize_image(const Image& from, double x, double y, double width, double h
   // Columns first, and only of the rows that will be used.
   const std::int64_t first = rows.front().first;
   const std::int64_t last = rows.back().first + static_cast<std::int64_t>(rows.back().weights.size());
-  std::vector<float> between(static_cast<std::size_t>((last - first) * to_width) * 3);
+  std::vector<std::uint8_t> between(static_cast<std::size_t>((last - first) * to_width) * 3);
   for (std::int64_t r = first; r < last; r++)
     for (std::int64_t i = 0; i < to_width; i++) {
       const Taps& t = columns[static_cast<std::size_t>(i)];
       const std::uint8_t* p = from.rgb.data() + (r * from.width + t.first) * 3;
-      double sum[3] = {};
-      for (const double w : t.weights)
-        for (double& s : sum) s += w * *p++;
-      std::copy_n(sum, 3, between.begin() + ((r - first) * to_width + i) * 3);
+      std::int64_t sum[3] = {half, half, half};
+      for (const std::int32_t w : t.weights)
+        for (std::int64_t& s : sum) s += std::int64_t{w} * *p++;
+      std::transform(sum, sum + 3, between.begin() + ((r - first) * to_width + i) * 3, level);
     }
   Image out{to_width, to_height, std::vector<std::uint8_t>(static_cast<std::size_t>(to_width * to_height) * 3)};
   const std::int64_t line = to_width * 3;
   for (std::int64_t i = 0; i < to_height; i++) {
     const Taps& t = rows[static_cast<std::size_t>(i)];
     for (std::int64_t j = 0; j < line; j++) {
-      double sum = 0;
-      for (std::size_t k = 0; k < t.weights.size(); k++)
-        sum += t.weights[k] * static_cast<double>(between[static_cast<std::size_t>((t.first - first + static_cast<std::int64_t>(k)) * line + j)]);
+      std::int64_t sum = half;
+      const std::uint8_t* column = between.data() + (t.first - first) * line + j;
+      for (std::size_t k = 0; k < t.weights.size(); k++, column += line) sum += std::int64_t{t.weights[k]} * *column;
       out.rgb[static_cast<std::size_t>(i * line + j)] = level(sum);
     }
   }

@@ -40,8 +40,8 @@ bool is_image(std::span<const std::byte>);
 Image decode_image(std::span<const std::byte> bytes, const std::string& name);
 
 /// The box [x, x + width) by [y, y + height) of the picture, resized. Bilinear; when shrinking, the
-/// triangle is as wide as the step, so every pixel counts (antialiasing as in Pillow; within one
-/// level of it).
+/// triangle is as wide as the step, so every pixel counts (antialiasing). Columns first, then
+/// rows, each rounded to bytes: Pillow's BILINEAR, byte for byte.
 Image resize_image(const Image&, double x, double y, double width, double height, std::int64_t to_width,
                    std::int64_t to_height);
 

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "read/fixed_batch.hpp"
 #include "read/onnx_graph.hpp"
 #include "read/onnx_wire.hpp"
 
@@ -45,6 +46,7 @@ ReadResult import(std::span<const std::byte> bytes, const std::string& folder, c
   if (!model.producer_version().empty()) result.producer += " " + model.producer_version();
   for (const onnx::StringPair& pair : model.metadata_props()) result.metadata[pair.key()] = pair.value();
   result.graph = tidy(infer(onnx::Importer(model, source, opsets, functions).run(result)));
+  for (std::string& w : fixed_batch(result.graph)) source.warnings.push_back(std::move(w));
   result.warnings = std::move(source.warnings);
   return result;
 }

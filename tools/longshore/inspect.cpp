@@ -7,13 +7,14 @@
 #include "base/error.hpp"
 #include "command.hpp"
 #include "model_options.hpp"
+#include "optimize/optimize.hpp"
 
 namespace longshore::commands {
 namespace {
 
 struct Options {
   ModelOptions model;
-  bool json = false, text = false;
+  bool json = false, text = false, optimised = false;
 };
 
 /// What there is to say about a model.
@@ -23,6 +24,7 @@ struct Facts {
   std::int64_t macs = 0, parameters = 0;
   std::uint64_t parameter_bytes = 0;
   std::set<std::string> dynamic_dims;
+  bool macs_at_batch_1 = false;  // the batch is unknown, 1 was taken
   std::unordered_set<const Blob*> counted;
 };
 
@@ -50,6 +52,29 @@ void gather(const Graph& g, Facts& f) {
       f.subgraphs++;
       gather(s.body, f);
     }
+  }
+}
+
+/// Where only the first dims of inputs are unknown, 1 is what a reader of the number expects.
+void count_at_batch_1(const Graph& g, Facts& f) {
+  InferOptions options;
+  for (ValueId v : g.inputs) {
+    const TensorType& t = g[v].type;
+    if (!t.ranked || t.rank() > max_rank) return;
+    Shape shape;
+    for (const Dim& d : t.dims) shape.push(d.known() ? d.value : 1);
+    for (std::size_t i = 1; i < t.dims.size(); i++)
+      if (!t.dims[i].known()) return;
+    options.input_shapes[g[v].name] = shape;
+  }
+  try {
+    Facts at_1;
+    gather(infer(g, options), at_1);
+    if (at_1.nodes_without_macs > 0) return;
+    f.macs = at_1.macs;
+    f.nodes_without_macs = 0;
+    f.macs_at_batch_1 = true;
+  } catch (const Error&) {  // a batch of 1 may be impossible
   }
 }
 
@@ -85,7 +110,7 @@ void show(const Options& o, const ReadResult& model, const Facts& f) {
             << "  parameters   " << short_number(static_cast<double>(f.parameters)) << " ("
             << short_number(static_cast<double>(f.parameter_bytes)) << "B)\n  MACs         "
             << (f.nodes_without_macs ? "at least " : "") << short_number(static_cast<double>(f.macs))
-            << (f.nodes_without_macs ? str("; ", f.nodes_without_macs, " nodes have unknown dims") : "") << "\n";
+            << (f.nodes_without_macs ? str("; ", f.nodes_without_macs, " nodes have unknown dims") : "") << (f.macs_at_batch_1 ? " at batch 1" : "") << "\n";
   if (!f.dynamic_dims.empty()) {
     std::cout << "  dynamic dims ";
     for (const std::string& d : f.dynamic_dims) std::cout << (d == *f.dynamic_dims.begin() ? "" : ", ") << d;
@@ -107,6 +132,7 @@ int run(const Options& o) {
     else std::cout << o.model.path << "\n  cannot run: " << e.what() << "\n";
     return exit_code::no;
   }
+  if (o.optimised) model.graph = optimize(model.graph);
   const Graph& g = model.graph;
   if (o.text) {
     std::cout << summary(g);
@@ -114,6 +140,7 @@ int run(const Options& o) {
   }
   Facts f;
   gather(g, f);
+  if (f.nodes_without_macs > 0) count_at_batch_1(g, f);
   for (ValueId v : g.inputs)
     for (const Dim& d : g[v].type.dims)
       if (!d.known()) f.dynamic_dims.insert(d.symbol.empty() ? "?" : d.symbol);
@@ -138,6 +165,7 @@ int run(const Options& o) {
                      {"parameter_bytes", f.parameter_bytes},
                      {"macs", f.macs},
                      {"macs_complete", f.nodes_without_macs == 0},
+                     {"macs_at_batch_1", f.macs_at_batch_1},
                      {"dynamic_dims", f.dynamic_dims},
                      {"warnings", model.warnings}})
             << "\n";
@@ -147,6 +175,7 @@ int run(const Options& o) {
 std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
+  app.add_flag("--optimise,--optimize", o->optimised, "Looks at the optimised graph");
   app.add_flag("--text", o->text, "Prints the graph, large constants in short");
   app.add_flag("--json", o->json, "One JSON object on one line");
   return [o] { return run(*o); };
