@@ -163,6 +163,10 @@ class RandomNet {
       case 4: {  // residual
         const ValueId y = conv(x);
         const ValueId z = shape(y) == s ? y : node("Sigmoid", {x}, {}, quant());
+        if (pick(0, 1) == 0) {  // both branches end here, as where a residual net halves its planes
+          const ValueId a = node("Relu", {y}, {}, quant()), b = node("Sigmoid", {y}, {}, quant());
+          return node("Add", {a, b}, {}, quant());
+        }
         return node("Add", {pick(0, 1) ? x : z, z}, {}, quant());
       }
       case 5: {  // squeeze and excite

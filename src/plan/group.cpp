@@ -147,7 +147,7 @@ class Grouper {
     while (layer.stages.size() < most_stages) {
       if (uses_.output[index(v)] || uses_.captured[index(v)] || uses_.nodes[index(v)].size() != 1) return;
       const std::size_t user = uses_.nodes[index(v)].front();
-      if (!npu(user) || out_.skipped[user] || apart_.contains(user)) return;
+      if (!npu(user) || taken_[user] || out_.skipped[user] || apart_.contains(user)) return;
       const Node& n = g_.nodes[user];
       Stage stage{.node = user, .form = p_.nodes[user].form};
       if (stage.form == Form::eltwise) {

@@ -1,0 +1,111 @@
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "build_report.hpp"
+#include "calibrate.hpp"
+#include "command.hpp"
+#include "lower/cpu.hpp"
+#include "lower/lower.hpp"
+#include "measure/chrome_trace.hpp"
+#include "model_options.hpp"
+#include "optimize/optimize.hpp"
+#include "quantize/import.hpp"
+#include "sim/simulate.hpp"
+#include "sim/verify.hpp"
+#include "write/bundle.hpp"
+
+namespace longshore::commands {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  ImageOptions image;
+  CalibrateOptions calibrate;
+  std::string target = "cpu", out, trace;
+  bool json = false, plan = false;
+};
+
+std::string read_text_file(const std::string& path) {
+  const Result<SharedBlob> blob = map_file(path, std::size_t{1} << 20);
+  require(blob.status(), path);
+  const std::span<const std::byte> bytes = (*blob)->bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool quantised(const Graph& g) {
+  for (const Node& n : g.nodes)
+    for (ValueId v : n.outputs)
+      if (v != no_value && g[v].type.quantised()) return true;
+  return false;
+}
+
+void write_text_file(const std::string& path, const std::string& text) {
+  require(write_file(path, std::as_bytes(std::span(text))), path);
+}
+
+int run(const Options& o) {
+  const Target target = load_target(o.target);
+  const ReadResult model = load_model(o.model, {});
+  Graph graph = optimize(import_quantised(model.graph));
+  const bool wants_int8 = target.machine.present || !o.calibrate.sources.empty();
+  if (wants_int8 && !quantised(graph)) graph = quantise_model(graph, o.calibrate, o.image);
+
+  BuildReport report;
+  report.file = o.out;
+  report.random_calibration = wants_int8 && o.calibrate.sources.empty() && !quantised(import_quantised(model.graph));
+  BundleContents bundle;
+  if (target.machine.present) {
+    report.plan = plan::make_plan(place(graph, target));
+    bundle.program = lower::lower(report.plan);
+    require(verified(bundle.program), "the verifier refuses the program");
+    Result<Timing> timing = predict(bundle.program);
+    require(timing.status(), "the simulator cannot time the program");
+    report.timing = std::move(*timing);
+  } else {
+    report.plan.placement = place(graph, target);
+    bundle.program = lower::lower_cpu(graph);
+    for (std::size_t i = 0; i < bundle.program.steps.size(); i++)
+      if (bundle.program.steps[i].layer != no_index) bundle.program.steps[i].cost_us = report.plan.placement.nodes[bundle.program.steps[i].layer].cpu_us;
+  }
+  report.arena_bytes = bundle.program.arena_bytes;
+  const nlohmann::json json = to_json(report);
+  bundle.graph = graph;
+  bundle.report = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (target.machine.present) bundle.target = read_text_file(target.file);
+  if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(bundle.program, report.timing));
+  if (!o.out.empty()) write_bundle(o.out, bundle);
+  if (o.plan && target.machine.present) std::cout << plan::print(report.plan) << "\n";
+  if (o.json) std::cout << bundle.report << "\n";
+  else show(std::cout, report);
+  return exit_code::yes;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  const auto o = std::make_shared<Options>();
+  add_model_options(app, o->model);
+  app.add_option("--target", o->target, "Name of a target (see `longshore targets`) or a target file")->capture_default_str();
+  add_calibrate_options(app, o->calibrate);
+  add_image_options(app, o->image);
+  app.add_option("-o,--output", o->out, "The bundle to write, FILE.lsb; without it only the report is made");
+  app.add_option("--trace", o->trace, "Writes the predicted timeline for chrome://tracing or Perfetto");
+  app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
+  app.add_flag("--json", o->json, "One JSON object on one line");
+  return [o] { return run(*o); };
+}
+
+}  // namespace
+
+extern constinit const Command command_build = {
+    .name = "build",
+    .doc = "Compiles a model for a target into a bundle; shows where each node runs, why, and its price",
+    .setup = setup,
+};
+
+}  // namespace longshore::commands

@@ -1,0 +1,118 @@
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "command.hpp"
+#include "target/target.hpp"
+
+namespace longshore::commands {
+namespace {
+
+struct Options {
+  std::string target;
+  bool json = false;
+};
+
+nlohmann::json rule_json(const Rule& r) {
+  nlohmann::json out = {{"supported", r.supported}};
+  if (!r.dtypes.empty()) out["dtypes"] = r.dtypes;
+  if (!r.any_activation) out["activations"] = r.activations;
+  for (const FactLimit& l : r.limits) out[l.fact] = {l.lowest, l.highest};
+  return out;
+}
+
+nlohmann::json target_json(const Target& t) {
+  nlohmann::json out = {{"name", t.name}, {"doc", t.doc}, {"file", t.file}};
+  if (t.machine.present) {
+    nlohmann::json npu;
+    for (const MachineField& f : machine_fields()) {
+      const double v = machine_number(t.machine, f.key);
+      const std::string section(f.key.substr(0, f.key.find('.'))), key(f.key.substr(f.key.find('.') + 1));
+      if (f.kind == MachineField::Kind::dataflow) npu[section][key] = name(t.machine.dataflow);
+      else if (f.kind == MachineField::Kind::flag) npu[section][key] = v != 0;
+      else npu[section][key] = v;
+    }
+    for (int i = 0; i < 3; i++)
+      if (t.machine.rounds(i)) npu["rounding"].push_back(name(Rounding(i)));
+    out["npu"] = npu;
+    for (const auto& [form, rule] : t.forms) out["forms"][std::string(name(form))] = rule_json(rule);
+    for (const auto& [op, rule] : t.ops) out["ops"][op] = rule_json(rule);
+  }
+  out["cpu"] = {{"name", t.cpu.name}, {"cores", t.cpu.cores}, {"ghz", t.cpu.ghz}, {"macs_per_cycle", t.cpu.macs_per_cycle},
+                {"efficiency", t.cpu.efficiency}, {"bandwidth_gbs", t.cpu.bandwidth_gbs}, {"step_us", t.cpu.step_us},
+                {"ns_per_element", t.cpu.ns_per_element}};
+  return out;
+}
+
+std::string rule_text(const Rule& r) {
+  if (!r.supported) return "not supported";
+  std::string out;
+  const auto add = [&](const std::string& s) { out += (out.empty() ? "" : ", ") + s; };
+  for (const std::string& d : r.dtypes) add(d);
+  for (const FactLimit& l : r.limits) add(fmt::format("{} {}..{}", l.fact, l.lowest, l.highest));
+  std::string fused;
+  for (const std::string& a : r.activations) fused += (fused.empty() ? "" : " ") + a;
+  if (!r.any_activation) add("fuses " + (fused.empty() ? "nothing" : fused));
+  return out.empty() ? "no limits" : out;
+}
+
+void show(const Target& t) {
+  std::cout << t.name << ": " << t.doc << "\n" << (t.file.empty() ? "" : "  file " + t.file + "\n");
+  if (t.machine.present) {
+    std::cout << "\nnpu\n";
+    for (const MachineField& f : machine_fields()) {
+      const double v = machine_number(t.machine, f.key);
+      const std::string value = f.kind == MachineField::Kind::dataflow ? name(t.machine.dataflow)
+                                : f.kind == MachineField::Kind::flag   ? (v != 0 ? "true" : "false")
+                                                                       : fmt::format("{}", v);
+      std::cout << fmt::format("  {:<30} {:>18}  {}\n", f.key, value, f.doc);
+    }
+    std::cout << "\noperators by form\n";
+    for (const auto& [form, rule] : t.forms) std::cout << fmt::format("  {:<12} {}\n", name(form), rule_text(rule));
+    for (const auto& [op, rule] : t.ops) std::cout << fmt::format("  {:<12} {}\n", op, rule_text(rule));
+  }
+  std::cout << fmt::format("\ncpu: {}, {} cores at {} GHz, {} GB/s, {} us per step\n", t.cpu.name, t.cpu.cores, t.cpu.ghz, t.cpu.bandwidth_gbs, t.cpu.step_us);
+}
+
+int run(const Options& o) {
+  if (!o.target.empty()) {
+    const Target t = load_target(o.target);
+    if (o.json) std::cout << target_json(t).dump() << "\n";
+    else show(t);
+    return exit_code::yes;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const TargetName& n : target_names()) {
+    // A broken file is named, and hides no other target.
+    std::string doc;
+    try {
+      doc = load_target(n.file.empty() ? n.name : n.file).doc;
+    } catch (const Error& e) {
+      doc = std::string("cannot be read: ") + e.what();
+    }
+    if (o.json) list.push_back({{"name", n.name}, {"file", n.file}, {"doc", doc}});
+    else std::cout << fmt::format("{:<16} {}\n", n.name, doc);
+  }
+  if (o.json) std::cout << list.dump() << "\n";
+  return exit_code::yes;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  const auto o = std::make_shared<Options>();
+  app.add_option("TARGET", o->target, "Name or file: shows that one in full");
+  app.add_flag("--json", o->json, "JSON on one line");
+  return [o] { return run(*o); };
+}
+
+}  // namespace
+
+extern constinit const Command command_targets = {
+    .name = "targets",
+    .doc = "Lists the targets, or shows one: every number, and what its NPU can do",
+    .setup = setup,
+};
+
+}  // namespace longshore::commands
