@@ -50,7 +50,8 @@ class Checks:
             problems.append("the last line of stderr is no message of ours")
         if "this is a bug" in text:
             problems.append("it says that it is a bug")
-        problems += [f"does not say '{word}'" for word in says if str(word).lower() not in last.lower()]
+        tight = last.lower().replace(", ", ",")
+        problems += [f"does not say '{word}'" for word in says if str(word).lower() not in tight]
         problems += [f"says '{word}'" for word in never if str(word) in text + done.stdout]
         return self.that(not problems, name, "; ".join(problems) + f"; stderr: {text[-600:]}")
 

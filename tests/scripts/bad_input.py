@@ -119,9 +119,9 @@ def test_inputs(here):
     (here / "cut.npy").write_bytes(npy[:-100])
     numpy.save(here / "strings.npy", numpy.array(["a", "b"]))
     cases = [
-        ("wrong dtype", [array(here / "double.npy", (1, 3, 8, 8), numpy.float64)], ["'x'", "f32[1,3,8,8]", "f64"]),
-        ("wrong rank", [array(here / "rank.npy", (3, 8, 8))], ["'x'", "f32[1,3,8,8]", "f32[3,8,8]"]),
-        ("wrong dims", [array(here / "dims.npy", (1, 3, 8, 9))], ["'x'", "f32[1,3,8,8]", "f32[1,3,8,9]"]),
+        ("wrong dtype", [array(here / "double.npy", (1, 3, 8, 8), numpy.float64)], ["good.onnx", "'x'", "f32[1,3,8,8]", "f64"]),
+        ("wrong rank", [array(here / "rank.npy", (3, 8, 8))], ["good.onnx", "'x'", "rank 4", "3"]),
+        ("wrong dims", [array(here / "dims.npy", (1, 3, 8, 9))], ["good.onnx", "'x'", "dimension 3", "8", "9"]),
         ("cut picture", [here / "cut.png"], ["cut.png"]),
         ("garbage in a picture", [here / "garbage.png"], ["garbage.png"]),
         ("cut jpg", [here / "cut.jpg"], ["cut.jpg"]),
@@ -129,7 +129,7 @@ def test_inputs(here):
         ("cut npy", [here / "cut.npy"], ["cut.npy"]),
         ("npy of strings", [here / "strings.npy"], ["strings.npy"]),
         ("missing input file", [here / "absent.npy"], ["absent.npy"]),
-        ("no such input", [f"q={here / 'right.npy'}"], ["'q'", "x"]),
+        ("no such input", [f"q={here / 'right.npy'}"], ["q=", "'x'"]),
         ("too many inputs", [here / "right.npy", here / "right.npy"], ["x"]),
     ]
     for name, inputs, words in cases:

@@ -1,0 +1,45 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compare_report.hpp"
+#include "lower/lower.hpp"
+#include "measure/change.hpp"
+#include "sim/inject.hpp"
+
+namespace longshore {
+
+/// A bundle as `compare` needs it.
+struct ComparedBundle {
+  std::string file;
+  Graph graph;
+  Program program;                       // as shipped
+  std::optional<lower::Tapped> tapped;   // the same with stores of every layer; not for the CPU alone
+  std::set<std::size_t> npu;             // nodes that run on the NPU
+};
+
+/// Reads it and makes the tap variant from its graph and target; throws where taking the taps away
+/// does not give the shipped program back.
+ComparedBundle open_compared(const std::string& path);
+
+using SampleSource = std::function<std::vector<Tensor>(std::size_t)>;
+
+/// The shipped program's outputs and every layer of the tap variant, on the simulator, against the
+/// reference, byte by byte.
+CompareReport compare_simulator(const ComparedBundle&, std::size_t samples, const SampleSource&);
+
+/// What became of one changed operand.
+struct InjectReport {
+  Injection change;
+  std::string layer;                     // that the instruction belongs to
+  std::string verdict;                   // different, dead, timing-only, refused by the verifier, unnoticed
+  std::string why;
+  std::vector<std::string> readers;      // different: layers that read bytes that differ
+  CompareReport comparison;              // different: what differs
+};
+InjectReport compare_injected(const ComparedBundle&, std::uint64_t seed, std::size_t samples, const SampleSource&);
+
+}  // namespace longshore
