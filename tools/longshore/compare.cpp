@@ -3,13 +3,16 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
+#include "compare_bundle.hpp"
 #include "compare_report.hpp"
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
 #include "model_options.hpp"
 #include "optimize/optimize.hpp"
+#include "program/bundle.hpp"
 #include "progress.hpp"
 #include "quantize/import.hpp"
 
@@ -22,6 +25,7 @@ struct Options {
   CalibrateOptions calibrate;
   std::string on, data, feed = "single";
   std::size_t limit = 0;
+  std::optional<std::uint64_t> inject;
   bool json = false, all = false;
 };
 
@@ -32,6 +36,14 @@ struct Samples {
 };
 
 constexpr std::size_t random_samples = 3;
+
+/// Random inputs that differ in magnitude: small ones reach the middle of the codes, large ones their ends.
+Tensor scaled(const Tensor& t, float factor) {
+  if (t.dtype != DType::f32 || factor == 1) return t;
+  std::vector<float> out(t.values<float>().begin(), t.values<float>().end());
+  for (float& x : out) x *= factor;
+  return make_floats(t.shape, out);
+}
 
 Samples samples_for(const Options& o, const ReadResult& model) {
   if (!o.data.empty()) {
@@ -49,9 +61,11 @@ Samples samples_for(const Options& o, const ReadResult& model) {
     return {1, [one](std::size_t) { return one; }};
   }
   return {o.limit > 0 ? o.limit : random_samples, [graph = model.graph, seed = o.inputs.seed](std::size_t i) {
+            static constexpr float factors[] = {1, 4, 0.25f, 16};
             std::vector<Tensor> out;
             for (std::size_t k = 0; k < graph.inputs.size(); k++)
-              out.push_back(random_input(graph[graph.inputs[k]].type, seed + i * graph.inputs.size() + k));
+              out.push_back(scaled(random_input(graph[graph.inputs[k]].type, seed + i * graph.inputs.size() + k),
+                                   factors[i % std::size(factors)]));
             return out;
           }};
 }
@@ -112,9 +126,49 @@ int compare_int8(const Options& o, const ReadResult& model, const Graph& plain) 
   return finish(o, report);
 }
 
+bool is_bundle_file(const std::string& path) {
+  const Result<SharedBlob> file = map_file(path);
+  return file.ok() && is_bundle((*file)->bytes());
+}
+
+int report_injected(const Options& o, const InjectReport& r) {
+  const bool good = r.verdict != "different" && r.verdict != "unnoticed";
+  if (o.json) {
+    nlohmann::json j = to_json(r.comparison, o.all);
+    j["file"] = o.model.path;
+    j["injected"] = {{"seed", *o.inject},          {"instruction", r.instruction()},  {"operation", r.operation()},
+                     {"operand", r.change.field},  {"before", r.change.before},       {"after", r.change.after},
+                     {"layer", r.layer},           {"verdict", r.verdict},            {"why", r.why},
+                     {"readers", r.readers}};
+    std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << r.change.text << (r.layer.empty() ? "" : " (layer '" + r.layer + "')") << "\n" << r.verdict << ": " << r.why << "\n";
+  }
+  return good ? exit_code::yes : exit_code::no;
+}
+
+/// A bundle with an NPU program: the simulator against the reference.
+int compare_sim(const Options& o, const ReadResult& model) {
+  const ComparedBundle bundle = open_compared(o.model.path);
+  if (!bundle.tapped) fail(Code::bad_argument, o.model.path, ": it was built for the CPU alone; --on cpu compares that");
+  const Samples samples = samples_for(o, model);
+  if (!o.inject) return finish(o, compare_simulator(bundle, samples.count, samples.get));
+  return report_injected(o, compare_injected(bundle, *o.inject, samples.count, samples.get));
+}
+
 int run(const Options& o) {
   const ReadResult model = load_model(o.model, o.inputs);
-  if (o.on == "sim") fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path, " is a model");
+  const bool bundle = is_bundle_file(o.model.path);
+  if (!bundle && o.on == "sim") fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path, " is a model");
+  if (!bundle && o.inject) fail(Code::bad_argument, "--inject needs a bundle made by build, ", o.model.path, " is a model");
+  if (bundle && !o.calibrate.sources.empty())
+    fail(Code::bad_argument, "--calibrate is for models; ", o.model.path, " is a bundle and quantised as it is");
+  if (bundle && o.on != "cpu") {
+    const Result<Bundle> opened = Bundle::open(o.model.path);
+    require(opened.status());
+    if (o.on == "sim" || o.inject || !opened->section(Section::target).empty()) return compare_sim(o, model);
+  }
+  if (bundle) return compare_cpu(o, model, model.graph);
   const Graph plain = optimize(import_quantised(model.graph));
   if (!o.calibrate.sources.empty() && o.on.empty()) return compare_int8(o, model, plain);
   if (o.calibrate.sources.empty()) return compare_cpu(o, model, plain);
@@ -131,6 +185,7 @@ std::function<int()> setup(CLI::App& app) {
       ->check(CLI::IsMember({"sim", "cpu"}));
   app.add_option("--feed", o->feed, "With --on cpu: single (each node gets the reference's inputs) or entire")
       ->check(CLI::IsMember({"single", "entire"}));
+  app.add_option("--inject", o->inject, "Changes one operand of one instruction, drawn by this seed, and says what becomes of it");
   app.add_flag("--all", o->all, "Lists every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
   add_calibrate_options(app, o->calibrate);

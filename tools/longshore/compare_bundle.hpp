@@ -38,7 +38,10 @@ struct InjectReport {
   std::string verdict;                   // different, dead, timing-only, refused by the verifier, unnoticed
   std::string why;
   std::vector<std::string> readers;      // different: layers that read bytes that differ
-  CompareReport comparison;              // different: what differs
+  CompareReport comparison;              // empty where the program was refused
+
+  std::string instruction() const;       // "mac[12]"
+  std::string operation() const;         // "conv"
 };
 InjectReport compare_injected(const ComparedBundle&, std::uint64_t seed, std::size_t samples, const SampleSource&);
 
