@@ -200,15 +200,17 @@ Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().progr
 
 Tapped lower_tapped(const plan::Plan& plan) { return Lowering(plan, true).run(); }
 
+bool is_tap(const Tapped& tapped, const Instruction& i) {
+  if (const auto* wait = std::get_if<Wait>(&i.operation)) return wait->semaphore >= tapped.first_semaphore;
+  if (const auto* signal = std::get_if<Signal>(&i.operation)) return signal->semaphore >= tapped.first_semaphore;
+  const auto* dma = std::get_if<Dma>(&i.operation);
+  return dma != nullptr && dma->dram == Dram::arena && dma->dram_address >= tapped.arena_bytes;
+}
+
 Program remove_taps(const Tapped& tapped) {
   Program p = tapped.program;
   for (std::vector<Instruction>& queue : p.queues)
-    std::erase_if(queue, [&](const Instruction& i) {
-      if (const auto* wait = std::get_if<Wait>(&i.operation)) return wait->semaphore >= tapped.first_semaphore;
-      if (const auto* signal = std::get_if<Signal>(&i.operation)) return signal->semaphore >= tapped.first_semaphore;
-      const auto* dma = std::get_if<Dma>(&i.operation);
-      return dma != nullptr && dma->dram == Dram::arena && dma->dram_address >= tapped.arena_bytes;
-    });
+    std::erase_if(queue, [&](const Instruction& i) { return is_tap(tapped, i); });
   std::erase_if(p.steps, [&](const Step& s) {
     if (s.kind == Step::Kind::wait || s.kind == Step::Kind::signal) return s.semaphore >= tapped.first_semaphore;
     return s.kind == Step::Kind::invalidate && s.offset >= tapped.arena_bytes;

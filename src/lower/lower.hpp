@@ -19,6 +19,9 @@ struct Tapped {
 };
 Tapped lower_tapped(const plan::Plan&);
 
+/// The instruction is one that taps added.
+bool is_tap(const Tapped&, const Instruction&);
+
 /// Takes away what the taps added: the shipped program.
 Program remove_taps(const Tapped&);
 

@@ -54,7 +54,9 @@ Samples samples_for(const Options& o, const ReadResult& model) {
     const Dataset data = open_dataset(o.data, request);
     const std::size_t count = o.limit > 0 ? std::min(o.limit, data.count) : std::min<std::size_t>(data.count, 10);
     const TensorType input = model.graph[model.graph.inputs[0]].type;
-    return {count, [=](std::size_t i) { return std::vector<Tensor>{data.input(i * data.count / count, input)}; }};
+    return {count, [=](std::size_t i) {  // more than `count`: others, as far as there are
+              return std::vector<Tensor>{data.input((i % count * data.count / count + i / count) % data.count, input)};
+            }};
   }
   if (!o.inputs.inputs.empty()) {
     const std::vector<Tensor> one = make_inputs(model, o.inputs);
@@ -132,17 +134,17 @@ bool is_bundle_file(const std::string& path) {
 }
 
 int report_injected(const Options& o, const InjectReport& r) {
-  const bool good = r.verdict != "different" && r.verdict != "unnoticed";
+  const bool good = r.verdict == "dead" || r.verdict == "timing-only" || r.verdict == "refused by the verifier";
   if (o.json) {
     nlohmann::json j = to_json(r.comparison, o.all);
     j["file"] = o.model.path;
     j["injected"] = {{"seed", *o.inject},          {"instruction", r.instruction()},  {"operation", r.operation()},
                      {"operand", r.change.field},  {"before", r.change.before},       {"after", r.change.after},
-                     {"layer", r.layer},           {"verdict", r.verdict},            {"why", r.why},
+                     {"layers", r.layers},         {"verdict", r.verdict},            {"why", r.why},
                      {"readers", r.readers}};
     std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
-    std::cout << r.change.text << (r.layer.empty() ? "" : " (layer '" + r.layer + "')") << "\n" << r.verdict << ": " << r.why << "\n";
+    std::cout << r.change.text << (r.layers.empty() ? "" : " (layer '" + r.layers.front() + "')") << "\n" << r.verdict << ": " << r.why << "\n";
   }
   return good ? exit_code::yes : exit_code::no;
 }

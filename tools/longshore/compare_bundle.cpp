@@ -113,6 +113,13 @@ bool same(const Program& a, const Program& b) {
 
 }  // namespace
 
+std::vector<std::string> ComparedBundle::fused_with(std::size_t node) const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < head.size(); i++)
+    if (head[i] == head[node]) out.push_back(graph.nodes[i].origin.name);
+  return out;
+}
+
 std::string InjectReport::instruction() const { return str(name(change.queue), "[", change.index, "]"); }
 
 std::string InjectReport::operation() const {
@@ -128,11 +135,14 @@ ComparedBundle open_compared(const std::string& path) {
   Result<Program> program = bundle->program();
   require(program.status(), path);
   out.program = std::move(*program);
+  for (std::size_t i = 0; i < out.graph.nodes.size(); i++) out.head.push_back(i);
   if (!out.program.machine.present) return out;
   const Target target = parse_target(bundle->text(Section::target), path + ": target");
   const plan::Plan plan = plan::make_plan(place(out.graph, target));
   for (std::size_t i = 0; i < plan.placement.nodes.size(); i++)
     if (plan.placement.nodes[i].unit == Unit::npu) out.npu.insert(i);
+  for (const plan::Layer& l : plan.layers)
+    for (const plan::Stage& stage : l.stages) out.head[stage.node] = l.head();
   out.tapped = lower::lower_tapped(plan);
   if (!same(lower::remove_taps(*out.tapped), out.program))
     fail(Code::bad_model, path, ": its program is not what this version of longshore makes of its graph and target, so its "
@@ -155,9 +165,9 @@ CompareReport compare_simulator(const ComparedBundle& b, std::size_t samples, co
 InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::size_t samples, const SampleSource& sample) {
   std::optional<Injection> drawn = inject(b.program, seed);
   if (!drawn) fail(Code::bad_argument, b.file, ": there is no NPU instruction whose operand could be changed");
-  InjectReport r{std::move(*drawn), "", "", "", {}, {}};
+  InjectReport r{std::move(*drawn), {}, "", "", {}, {}};
   const Instruction& changed = r.change.program.queues[static_cast<int>(r.change.queue)][r.change.index];
-  r.layer = changed.layer == no_index ? "" : b.program.layers[changed.layer];
+  if (changed.layer != no_index) r.layers = b.fused_with(changed.layer);
   if (const std::vector<Refusal> refusals = verify(r.change.program, 1); !refusals.empty()) {
     r.verdict = "refused by the verifier";
     r.why = refusals.front().text;
@@ -166,12 +176,19 @@ InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::
   const Place at = place_in_tapped(*b.tapped, {r.change.queue, r.change.index});
   Program tapped = b.tapped->program;
   tapped.queues[static_cast<int>(at.queue)][at.index].operation = changed.operation;
-  BundleComparison comparison(b, r.change.program, tapped);
-  for (std::size_t i = 0; i < samples; i++) comparison.add(sample(i));
-  // What these samples do not show, others may.
-  const std::size_t most = is_control(changed.operation) ? samples : samples + patience;
-  for (; samples < most && comparison.report().ok(); samples++) comparison.add(sample(samples));
-  r.comparison = comparison.report();
+  try {
+    BundleComparison comparison(b, r.change.program, tapped);
+    for (std::size_t i = 0; i < samples; i++) comparison.add(sample(i));
+    // What these samples do not show, others may.
+    const std::size_t most = is_control(changed.operation) ? samples : samples + patience;
+    for (; samples < most && comparison.report().ok(); samples++) comparison.add(sample(samples));
+    r.comparison = comparison.report();
+  } catch (const Error& e) {
+    if (e.code() == Code::internal) throw;
+    r.verdict = "stopped";
+    r.why = e.what();
+    return r;
+  }
 
   ChangeEffect effect;
   ReferenceHost host(b.tapped->program, b.graph), changed_host(tapped, b.graph);
@@ -183,7 +200,8 @@ InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::
     require(one.status(), r.change.text);
     merge(effect, *one);
   }
-  for (std::uint32_t layer : effect.readers) r.readers.push_back(b.program.layers[layer]);
+  for (std::uint32_t layer : effect.readers)
+    for (std::string& name : b.fused_with(layer)) r.readers.push_back(std::move(name));
   if (!r.comparison.ok()) {
     r.verdict = "different";
     r.why = describe(*total(r.comparison.layers).first);

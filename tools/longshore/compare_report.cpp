@@ -45,6 +45,13 @@ std::vector<const LayerDifference*> worst_first(const std::vector<LayerDifferenc
   return out;
 }
 
+/// Nodes that were compared; a node may have several values.
+std::size_t nodes_of(const CompareReport& r) {
+  std::set<std::size_t> nodes;
+  for (const LayerDifference& l : r.layers) nodes.insert(l.position);
+  return nodes.size();
+}
+
 nlohmann::json number(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
@@ -82,7 +89,7 @@ void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
     out << r.missing.size() << " values have no counterpart, the first is '" << r.missing.front() << "'\n";
   }
   if (!r.exact) return;
-  out << t.layers << " layers, " << r.npu.size() << " of them on the NPU; " << t.bytes << " bytes compared, " << t.different_bytes
+  out << nodes_of(r) << " layers, " << r.npu.size() << " of them on the NPU; " << t.bytes << " bytes compared, " << t.different_bytes
       << " different\n";
   if (t.first) out << "first difference: " << describe(*t.first) << "\n";
 }
@@ -101,10 +108,8 @@ nlohmann::json to_json(const CompareReport& r, bool by_layer) {
       first["want"] = number(d.first->want);
     }
   }
-  std::set<std::size_t> nodes;
-  for (const LayerDifference& l : r.layers) nodes.insert(l.position);
   nlohmann::json j = {{"file", r.file}, {"got", r.got}, {"want", r.want}, {"samples", r.samples},
-                      {"layers", t.layers}, {"npu_layers", r.npu.size()}, {"bytes_compared", t.bytes},
+                      {"layers", nodes_of(r)}, {"npu_layers", r.npu.size()}, {"bytes_compared", t.bytes},
                       {"different_bytes", t.different_bytes}, {"different_layers", t.different_layers},
                       {"first_difference", first}, {"not_compared", r.missing}};
   if (!by_layer) return j;
