@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <iostream>
@@ -13,9 +14,12 @@
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
 #include "model_options.hpp"
+#include "lower/cpu.hpp"
 #include "optimize/optimize.hpp"
+#include "program/bundle.hpp"
 #include "progress.hpp"
 #include "quantize/import.hpp"
+#include "run/context.hpp"
 
 namespace longshore::commands {
 namespace {
@@ -24,7 +28,7 @@ struct Options {
   ModelOptions model;
   CalibrateOptions calibrate;
   ImageOptions image;
-  std::string data, on = "cpu", precision = "float32";
+  std::string data, on = "cpu", precision;
   std::size_t limit = 0;
   int threads = 0;
   bool json = false, compare = false, report = false, training = false;
@@ -41,6 +45,31 @@ MakeEngine engine_for(const Graph& g, const std::string& on) {
   return [graph] {
     const auto runner = std::make_shared<Runner>(*graph);
     return [runner](const Tensor& x) { return runner->run(std::span(&x, 1)).at(0); };
+  };
+}
+
+/// The program of a bundle that was built for an NPU, on the simulator; one context for each thread.
+MakeEngine simulator_for(const std::string& path) {
+  Result<Bundle> bundle = Bundle::open(path);
+  if (!bundle.ok()) fail(Code::bad_argument, "--on sim needs a bundle made by build: ", path, ": ", bundle.status().text());
+  Result<Program> program = bundle->program();
+  require(program.status(), path);
+  if (!program->machine.present)
+    fail(Code::bad_argument, "--on sim: the bundle ", path, " is for the CPU; build it with --target of an NPU");
+  LoadOptions options;
+  options.operators = operator_table();
+  Result<Model> loaded = Model::load(std::move(*program), options);
+  require(loaded.status(), path);
+  const auto model = std::make_shared<const Model>(std::move(*loaded));
+  return [model] {
+    Result<Context> created = Context::create(*model, 1);
+    require(created.status());
+    const auto context = std::make_shared<Context>(std::move(*created));
+    return [model, context](const Tensor& x) {
+      const TensorView view = x.view();
+      require(context->run(std::span(&view, 1)));
+      return copy_tensor(context->output(0));
+    };
   };
 }
 
@@ -130,7 +159,7 @@ int run(const Options& o) {
   ReadResult model = load_model(o.model);
   if (model.graph.inputs.size() != 1)
     fail(Code::bad_argument, o.model.path, ": eval needs a model with one input, this one has ", model.graph.inputs.size());
-  if (o.on == "sim") fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path, " is a model");
+  const MakeEngine simulator = o.on == "sim" ? simulator_for(o.model.path) : MakeEngine{};
   const Graph plain = optimize(import_quantised(model.graph));
   const TensorType input = plain[plain.inputs[0]].type;
   DatasetRequest request;
@@ -140,7 +169,14 @@ int run(const Options& o) {
   const std::size_t count = o.limit > 0 ? std::min(o.limit, data.count) : data.count;
   Graph graph = plain;
   QuantizeReport report;
-  if (o.precision == "int8") {
+  const bool was_quantised = std::any_of(plain.values.begin(), plain.values.end(), [](const Value& v) { return v.type.quantised(); });
+  const std::string precision = !o.precision.empty() ? o.precision : was_quantised ? "int8" : "float32";
+  if (precision == "float32" && was_quantised)
+    fail(Code::unsupported, "--precision float32: ", o.model.path, " holds a quantised model, not its float form");
+  if (was_quantised && o.compare)
+    fail(Code::unsupported, "--compare-float: ", o.model.path, " holds a quantised model, not its float form");
+  const bool quantise = precision == "int8" && !was_quantised;
+  if (quantise) {
     const bool has_training_half = o.data.starts_with("fashion-mnist");
     if (o.calibrate.sources.empty() && !has_training_half)
       fail(Code::bad_argument, "--precision int8 needs --calibrate: the data set ", o.data, " has no training half to calibrate on");
@@ -149,11 +185,11 @@ int run(const Options& o) {
     graph = quantise_model(plain, calibrate, o.image, &report, o.data);
     if (o.report) std::cerr << print(report);
   }
-  const Totals t = run_all(o, data, count, input, engine_for(graph, o.on), o.compare ? engine_for(plain, o.on) : MakeEngine{});
+  const Totals t = run_all(o, data, count, input, simulator ? simulator : engine_for(graph, o.on), o.compare ? engine_for(plain, o.on) : MakeEngine{});
   nlohmann::json j = {{"model", o.model.path}, {"data", data.name},           {"samples", count},
                       {"metric", "top1_percent"}, {"value", percent(t.right, count)}, {"right", t.right},
-                      {"on", o.on},            {"precision", o.precision}};
-  if (o.precision == "int8") {
+                      {"on", o.on},            {"precision", precision}};
+  if (quantise) {
     j["calibrator"] = o.calibrate.quantize.calibrator;
     j["calibration_samples"] = report.samples;
     j["integer_nodes"] = report.quantised_nodes;
@@ -168,7 +204,7 @@ int run(const Options& o) {
     std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return exit_code::yes;
   }
-  std::cout << o.model.path << " on " << data.name << ", " << o.precision << " on " << o.on << ": " << t.right << " of " << count
+  std::cout << o.model.path << " on " << data.name << ", " << precision << " on " << o.on << ": " << t.right << " of " << count
             << " right, " << percent(t.right, count) << " %\n";
   if (o.compare)
     std::cout << "  float " << percent(t.float_right, count) << " %, same label in " << percent(t.agrees, count) << " %, output SQNR "
@@ -181,7 +217,7 @@ std::function<int()> setup(CLI::App& app) {
   add_model_options(app, o->model);
   app.add_option("--data", o->data, "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")->required();
   app.add_option("--on", o->on, "cpu, reference or sim (bundles only); cpu")->check(CLI::IsMember({"cpu", "reference", "sim"}));
-  app.add_option("--precision", o->precision, "float32 or int8; float32")->check(CLI::IsMember({"float32", "int8"}));
+  app.add_option("--precision", o->precision, "float32 or int8; as the file has it")->check(CLI::IsMember({"float32", "int8"}));
   app.add_option("--limit", o->limit, "Samples that are used, spread evenly; all")->check(CLI::PositiveNumber);
   app.add_option("--threads", o->threads, "As many as there are cores")->check(CLI::PositiveNumber);
   app.add_flag("--training", o->training, "The training half of the data set instead of the test half");
