@@ -109,6 +109,21 @@ TEST(Layer, LeastErrorIsNeverWorse) {
             error(quantise_layer(t, 0, nullptr, {1, 0}, DType::i8, false)));
 }
 
+// Two groups of one input channel; by hand: channel 0 has weights 1.27 and 0.633 on codes 127 and 63.
+TEST(Layer, ShortfallIsWhatRoundingTakesFromTheMean) {
+  const std::vector<float> w = {1.27f, 0.633f, 2.54f, -2.54f};
+  const Tensor weights = make_floats({2, 1, 2}, w);
+  QuantisedLayer l = quantise_layer(weights, 0, nullptr, {0.5f, 0}, DType::i8, false);
+  const double mean[] = {2, 3}, coded[] = {2, 2.5};
+  const std::vector<double> s = mean_shortfall(weights, l, 2, mean, coded);
+  EXPECT_NEAR(s[0], (1.27 + 0.633) * 2 - (1.27 + 0.63) * 2, 1e-5);
+  EXPECT_NEAR(s[1], 0, 1e-5) << "its weights cancel, so the input's mean does not matter";
+  correct_bias(l, nullptr, s);
+  // 0.006 / (0.5 * 0.01) = 1.2
+  EXPECT_EQ(l.bias.values<std::int32_t>()[0], 1);
+  EXPECT_EQ(l.bias.values<std::int32_t>()[1], 0);
+}
+
 double error_of(const std::vector<float>& x, Range r) {
   const ScaleAndZero q = asymmetric_scale(r, DType::i8);
   double sum = 0;

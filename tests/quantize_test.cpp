@@ -332,6 +332,39 @@ TEST(Quantize, DoesNotDependOnTheOrderOfSamplesOrOnThreads) {
   EXPECT_EQ(print(quantize(g, c)), print(first));
 }
 
+/// The largest |mean of got - mean of want| over the channels of the first output.
+double worst_mean(const Graph& want, const Graph& got, const std::vector<std::vector<Tensor>>& samples) {
+  std::vector<double> sums;
+  for (const auto& in : samples) {
+    const Tensor a = evaluate(want, in)[0], b = evaluate(got, in)[0];
+    const auto channels = static_cast<std::size_t>(a.shape[1]), inner = static_cast<std::size_t>(a.shape.product(2, a.shape.rank));
+    sums.resize(channels);
+    for (std::size_t i = 0; i < channels * inner; i++)
+      sums[i / inner] += (static_cast<double>(b.values<float>()[i]) - a.values<float>()[i]) / static_cast<double>(inner * samples.size());
+  }
+  double worst = 0;
+  for (double s : sums) worst = std::max(worst, std::abs(s));
+  return worst;
+}
+
+// Inputs with a mean of 3: what rounding takes from 64 weights adds up to a shift of each channel.
+TEST(Quantize, BiasCorrectionKeepsTheMeanOfEachChannel) {
+  std::mt19937 rng(seed());
+  std::normal_distribution<float> normal(0, 1);
+  std::string text = "(x: f32[1,16,3,3]) { y = Conv(x, f32[8,16,2,2]{";
+  for (int i = 0; i < 8 * 64; i++) text += str(i ? "," : "", normal(rng));
+  const Graph g = parse(text + "}) return y }");
+  std::vector<std::vector<Tensor>> samples = random_samples(g, 32);
+  for (auto& s : samples) {
+    std::vector<float> x(s[0].values<float>().begin(), s[0].values<float>().end());
+    for (float& v : x) v = std::abs(v) + 3;
+    s[0] = make_floats(s[0].shape, x);
+  }
+  const Graph with = quantize(g, calibration_from(samples), {.correct_bias = true});
+  const Graph without = quantize(g, calibration_from(samples), {.correct_bias = false});
+  EXPECT_LT(worst_mean(g, with, samples) * 3, worst_mean(g, without, samples));
+}
+
 TEST(Quantize, EveryRoundingModeStaysNear) {
   for (Rounding mode : {Rounding::f32_even, Rounding::fixed31_single, Rounding::fixed31_double}) {
     const Quantised q = quantised(small_net, {.rounding = mode});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <set>
@@ -9,6 +10,8 @@
 
 #include "base/error.hpp"
 #include "ir/op.hpp"
+#include "tensor/quant.hpp"
+#include "tensor/requantise.hpp"
 
 namespace longshore {
 namespace {
@@ -25,6 +28,12 @@ std::span<const float> floats(const TensorView& t) {
 
 std::string sample_name(const Calibration& c, std::size_t i) {
   return c.name ? c.name(i) : str("sample ", i);
+}
+
+std::set<std::size_t> unreadable_samples(const ObservedRanges& ranges) {
+  std::set<std::size_t> out;
+  for (const Unreadable& u : ranges.unreadable) out.insert(u.sample);
+  return out;
 }
 
 /// Runs the samples on several threads. `Memory` is what a thread gathers; `see` adds a value to
@@ -45,7 +54,7 @@ std::vector<Memory> run_samples(const Graph& g, const Calibration& c, std::span<
     try {
       const SampleRunner run = c.make_runner ? c.make_runner(g, watched) : reference_runner(g, watched);
       const Observer observe = [&](ValueId v, const TensorView& t) {
-        if (wanted.contains(v) && t.dtype == DType::f32) see(memories[thread], v, floats(t));
+        if (wanted.contains(v) && t.dtype == DType::f32) see(memories[thread], v, t);
       };
       for (std::size_t i = next++; i < c.count; i = next++) {
         if (skip.contains(i)) continue;
@@ -93,7 +102,7 @@ ObservedRanges observe_ranges(const Graph& g, const Calibration& c, std::span<co
   using Memory = std::map<ValueId, RangeStatistics>;
   const auto memories = run_samples<Memory>(
       g, c, values, {}, &out.unreadable, "ranges", {},
-      [](Memory& m, ValueId v, std::span<const float> x) { m[v].add_sample(x); });
+      [](Memory& m, ValueId v, const TensorView& x) { m[v].add_sample(floats(x)); });
   for (const Memory& m : memories)
     for (const auto& [v, statistics] : m) out.values[v].merge(statistics);
   std::ranges::sort(out.unreadable, {}, &Unreadable::sample);
@@ -110,16 +119,80 @@ ObservedRanges observe_ranges(const Graph& g, const Calibration& c, std::span<co
 void observe_histograms(const Graph& g, const Calibration& c, const ObservedRanges& ranges,
                         std::map<ValueId, Histogram>& histograms) {
   if (histograms.empty()) return;
-  std::set<std::size_t> skip;
-  for (const Unreadable& u : ranges.unreadable) skip.insert(u.sample);
   std::vector<ValueId> values;
   for (const auto& [v, histogram] : histograms) values.push_back(v);
   using Memory = std::map<ValueId, Histogram>;
   const auto memories =
-      run_samples<Memory>(g, c, values, skip, nullptr, "histograms", histograms,
-                          [](Memory& m, ValueId v, std::span<const float> x) { m.at(v).add(x); });
+      run_samples<Memory>(g, c, values, unreadable_samples(ranges), nullptr, "histograms", histograms,
+                          [](Memory& m, ValueId v, const TensorView& x) { m.at(v).add(floats(x)); });
   for (const Memory& m : memories)
     for (const auto& [v, histogram] : m) histograms.at(v).merge(histogram);
+}
+
+namespace {
+
+/// Integers in which sums of floats are exact enough and commutative: units of 2^-40.
+__extension__ using Wide = __int128;
+constexpr double units = 1099511627776.0;
+
+struct ChannelSums {
+  std::vector<Wide> real;
+  std::vector<std::int64_t> codes;  // less the zero point
+  std::uint64_t each = 0;           // elements of one channel
+
+  void add(const TensorView& x, ScaleAndZero q, DType dtype) {
+    if (x.shape.rank < 2) return;
+    const CodeRange range = code_range(dtype);
+    const std::int64_t channels = x.shape[1], inner = x.shape.product(2, x.shape.rank);
+    if (real.empty()) real.resize(static_cast<std::size_t>(channels)), codes.resize(static_cast<std::size_t>(channels));
+    if (static_cast<std::int64_t>(real.size()) != channels) return;  // dims that change by sample
+    const float* at = x.as<float>();
+    for (std::int64_t n = 0; n < x.shape[0]; n++)
+      for (std::int64_t c = 0; c < channels; c++) {
+        double sum = 0;
+        std::int64_t sum_codes = 0;
+        for (std::int64_t i = 0; i < inner; i++, at++) {
+          sum += static_cast<double>(*at);
+          sum_codes += quantise(*at, q.scale, q.zero_point, range.lowest, range.highest) - q.zero_point;
+        }
+        real[static_cast<std::size_t>(c)] += static_cast<Wide>(std::nearbyint(std::clamp(sum, -1e24, 1e24) * units));
+        codes[static_cast<std::size_t>(c)] += sum_codes;
+      }
+    each += static_cast<std::uint64_t>(x.shape[0] * inner);
+  }
+};
+
+}  // namespace
+
+std::map<ValueId, ChannelMeans> observe_means(const Graph& g, const Calibration& c, const ObservedRanges& ranges,
+                                              const std::map<ValueId, ScaleAndZero>& scales, DType dtype) {
+  std::map<ValueId, ChannelMeans> out;
+  if (scales.empty()) return out;
+  std::vector<ValueId> values;
+  for (const auto& [v, q] : scales) values.push_back(v);
+  using Memory = std::map<ValueId, ChannelSums>;
+  const auto memories = run_samples<Memory>(
+      g, c, values, unreadable_samples(ranges), nullptr, "means", {},
+      [&](Memory& m, ValueId v, const TensorView& x) { m[v].add(x, scales.at(v), dtype); });
+  Memory all;
+  for (const Memory& m : memories)
+    for (const auto& [v, sums] : m) {
+      ChannelSums& to = all[v];
+      if (to.real.empty()) to.real.resize(sums.real.size()), to.codes.resize(sums.codes.size());
+      for (std::size_t i = 0; i < sums.real.size() && i < to.real.size(); i++) {
+        to.real[i] += sums.real[i];
+        to.codes[i] += sums.codes[i];
+      }
+      to.each += sums.each;
+    }
+  for (const auto& [v, sums] : all) {
+    if (sums.each == 0) continue;
+    ChannelMeans& means = out[v];
+    const auto n = static_cast<double>(sums.each);
+    for (Wide w : sums.real) means.real.push_back(static_cast<double>(w) / units / n);
+    for (std::int64_t k : sums.codes) means.coded.push_back(static_cast<double>(k) * static_cast<double>(scales.at(v).scale) / n);
+  }
+  return out;
 }
 
 }  // namespace longshore

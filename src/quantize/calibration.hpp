@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/graph.hpp"
-#include "quantize/statistics.hpp"
+#include "quantize/scale.hpp"
 
 namespace longshore {
 
@@ -52,5 +52,14 @@ ObservedRanges observe_ranges(const Graph&, const Calibration&, std::span<const 
 /// not read are left out.
 void observe_histograms(const Graph&, const Calibration&, const ObservedRanges&,
                         std::map<ValueId, Histogram>& histograms);
+
+/// Means over samples and positions for each index of axis 1.
+struct ChannelMeans {
+  std::vector<double> real, coded;  // of the values, and of what their codes stand for
+};
+/// The third pass: means of values that have a scale by now, of at least rank 2. Exact sums, so the
+/// order of the samples does not matter.
+std::map<ValueId, ChannelMeans> observe_means(const Graph&, const Calibration&, const ObservedRanges&,
+                                              const std::map<ValueId, ScaleAndZero>& scales, DType codes);
 
 }  // namespace longshore

@@ -35,6 +35,7 @@ class Quantiser {
     Groups groups = settle();
     choose(groups);
     absorb_clamps();
+    observe_inputs_of_weights();
     return build();
   }
 
@@ -189,6 +190,21 @@ class Quantiser {
     return true;
   }
 
+  /// Weighted nodes whose bias can be corrected: output channels on axis 0, room for a bias, input
+  /// channels on axis 1.
+  bool correctable(const Node& n) const {
+    const ValueId x = n.inputs[0];
+    return options_.correct_bias && is_weighted(in_, n) && n.op->schema.inputs.size() > 2 && n.op->weight_axis({n, in_}) == 0 &&
+           !in_.constant(x) && in_.constant(n.inputs[1])->shape.rank >= 2 && in_[x].type.ranked && in_[x].type.rank() >= 2;
+  }
+
+  void observe_inputs_of_weights() {
+    std::map<ValueId, ScaleAndZero> wanted;
+    for (std::size_t i = 0; i < in_.nodes.size(); i++)
+      if (const Node& n = in_.nodes[i]; selection_.quantised[i] && correctable(n)) wanted[n.inputs[0]] = scales_.at(n.inputs[0]);
+    means_ = observe_means(in_, calibration_, observed_, wanted, activation_type);
+  }
+
   // ---- the new graph
   Graph build() {
     out_.name = in_.name;
@@ -311,20 +327,32 @@ class Quantiser {
     const Tensor& w = *in_.constant(n.inputs[1]);
     const Tensor* b = in_.constant(n.input(2));
     const int axis = n.op->weight_axis({n, in_});
-    const QuantisedLayer layer =
+    QuantisedLayer layer =
         quantise_layer(w, axis, b, scales_.at(n.inputs[0]), activation_type, options_.least_error_weights);
+    const bool corrected = correctable(n) && means_.contains(n.inputs[0]);
+    if (corrected) {
+      const ChannelMeans& m = means_.at(n.inputs[0]);
+      correct_bias(layer, b, mean_shortfall(w, layer, n.attributes.integer("group", 1), m.real, m.coded));
+    }
+    const std::string bias_method = str("scale of input times weights", corrected ? ", mean corrected" : "");
     const auto add = [&](ValueId from, const Tensor& t, const std::vector<float>& scales, int along, ValueRecord::Kind kind) {
       const ValueId v = out_.add_constant(in_[from].name + "_q", t);
       out_[v].type.quant = {scales, std::vector<std::int32_t>(scales.size()), along};
       const auto [low, high] = std::ranges::minmax(in_.constant(from)->values<float>());
       report_.values.push_back({in_[from].name, kind, {low, high}, {low, high}, scales, 0,
-                                kind == ValueRecord::Kind::bias ? "scale of input times weights"
+                                kind == ValueRecord::Kind::bias ? bias_method
                                 : options_.least_error_weights  ? "least squared error per channel"
                                                                 : "largest per channel"});
       return v;
     };
     copy.inputs[1] = add(n.inputs[1], layer.weights, layer.scales, std::max(axis, 0), ValueRecord::Kind::weights);
-    if (b) copy.inputs[2] = add(n.inputs[2], layer.bias, layer.bias_scales, 0, ValueRecord::Kind::bias);
+    if (b) {
+      copy.inputs[2] = add(n.inputs[2], layer.bias, layer.bias_scales, 0, ValueRecord::Kind::bias);
+    } else if (layer.bias.present()) {
+      copy.inputs.resize(3, no_value);
+      copy.inputs[2] = out_.add_constant(in_[n.inputs[1]].name + "_bias_q", layer.bias);
+      out_[copy.inputs[2]].type.quant = {layer.bias_scales, std::vector<std::int32_t>(layer.bias_scales.size()), 0};
+    }
     if (layer.enlarged > 0)
       warn(str(describe(n), ": ", layer.enlarged, " of ", layer.scales.size(),
                " channels got a coarser weight scale so that bias and sums fit in int32"));
@@ -342,6 +370,7 @@ class Quantiser {
   std::map<ValueId, RangeStatistics> seen_;
   std::map<ValueId, ScaleAndZero> scales_;
   std::map<ValueId, ValueRecord> records_;
+  std::map<ValueId, ChannelMeans> means_;
   std::set<std::size_t> absorbed_;
   std::vector<ValueId> floats_, codes_;  // in out_, by value of in_
 };

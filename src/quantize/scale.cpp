@@ -114,4 +114,35 @@ QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bia
   return out;
 }
 
+std::vector<double> mean_shortfall(const Tensor& weights, const QuantisedLayer& layer, std::int64_t groups,
+                                   std::span<const double> mean, std::span<const double> coded_mean) {
+  const Shape& shape = weights.shape;
+  const std::int64_t out_channels = shape[0], in_channels = shape[1], taps = shape.product(2, shape.rank);
+  std::vector<double> out(static_cast<std::size_t>(out_channels));
+  if (groups < 1 || out_channels % groups != 0 || static_cast<std::int64_t>(mean.size()) != in_channels * groups) return out;
+  const auto w = weights.values<float>();
+  const auto q = layer.weights.values<std::int8_t>();
+  std::size_t i = 0;
+  for (std::int64_t o = 0; o < out_channels; o++) {
+    const double scale = layer.scales[layer.scales.size() == 1 ? 0 : static_cast<std::size_t>(o)];
+    for (std::int64_t c = 0; c < in_channels; c++) {
+      const auto k = static_cast<std::size_t>(o / (out_channels / groups) * in_channels + c);
+      double real = 0, coded = 0;
+      for (std::int64_t t = 0; t < taps; t++, i++) real += static_cast<double>(w[i]), coded += q[i];
+      out[static_cast<std::size_t>(o)] += real * mean[k] - coded * scale * coded_mean[k];
+    }
+  }
+  return out;
+}
+
+void correct_bias(QuantisedLayer& layer, const Tensor* bias, std::span<const double> shortfall) {
+  std::vector<std::int32_t> codes(shortfall.size());
+  for (std::size_t c = 0; c < codes.size(); c++) {
+    const double real = (bias ? static_cast<double>(bias->values<float>()[c]) : 0) + shortfall[c];
+    const double code = std::nearbyint(real / static_cast<double>(layer.bias_scales[layer.bias_scales.size() == 1 ? 0 : c]));
+    codes[c] = static_cast<std::int32_t>(std::clamp(code, -half_of_int32, half_of_int32));
+  }
+  layer.bias = make_tensor<std::int32_t>(DType::i32, Shape{static_cast<std::int64_t>(codes.size())}, codes);
+}
+
 }  // namespace longshore

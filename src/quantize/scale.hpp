@@ -33,4 +33,13 @@ struct QuantisedLayer {
 QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bias, ScaleAndZero x,
                               DType x_dtype, bool least_error);
 
+/// By how much the mean of each output channel falls short once weights and input are codes:
+/// sum of w E[x] - w' E[x'], for weights [channels, inputs / groups, ...] with channels on axis 0,
+/// their quantised form, and the means of each input channel before and after quantisation.
+std::vector<double> mean_shortfall(const Tensor& weights, const QuantisedLayer&, std::int64_t groups,
+                                   std::span<const double> mean, std::span<const double> coded_mean);
+
+/// The layer with `shortfall` added to its real bias; makes a bias where there was none.
+void correct_bias(QuantisedLayer&, const Tensor* bias, std::span<const double> shortfall);
+
 }  // namespace longshore

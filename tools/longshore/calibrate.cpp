@@ -124,6 +124,10 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
   std::vector<std::string> names;
   for (const Calibrator* c : calibrators::all()) names.emplace_back(c->name);
   app.add_option("--calibrator", o.quantize.calibrator, "How the ranges of activations are chosen")->check(CLI::IsMember(names))->group(group);
+  app.add_flag("--least-error-weights", o.quantize.least_error_weights,
+               "Weight scales that minimise the squared error, instead of reaching the largest weight")->group(group);
+  app.add_flag("--bias-correction,!--no-bias-correction", o.quantize.correct_bias,
+               "Adds to each bias what rounding takes from the mean of its channel; on")->group(group);
   app.add_option("--rounding", o.rounding, "How sums become codes: f32_even, fixed31_single or fixed31_double")
       ->check(CLI::IsMember({"f32_even", "fixed31_single", "fixed31_double"}))->group(group);
   app.add_option("--keep-float", o.quantize.exclude, "A node's name, an output's name or an operator that stays float")
