@@ -1,5 +1,5 @@
-#include <chrono>
-#include <fstream>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -16,6 +16,7 @@
 #include "measure/chrome_trace.hpp"
 #include "model_options.hpp"
 #include "optimize/optimize.hpp"
+#include "program/print.hpp"
 #include "quantize/import.hpp"
 #include "sim/simulate.hpp"
 #include "sim/verify.hpp"
@@ -28,7 +29,7 @@ struct Options {
   ModelOptions model;
   ImageOptions image;
   CalibrateOptions calibrate;
-  std::string target = "cpu", out, trace;
+  std::string target = "cpu", out, trace, dump;
   bool json = false, plan = false;
 };
 
@@ -50,12 +51,33 @@ void write_text_file(const std::string& path, const std::string& text) {
   require(write_file(path, std::as_bytes(std::span(text))), path);
 }
 
+/// Writes what each stage made, numbered in their order, for people to read.
+class Dump {
+ public:
+  explicit Dump(const std::string& folder) : folder_(folder) {
+    std::error_code error;
+    if (!folder.empty() && !std::filesystem::create_directories(folder, error) && error)
+      fail(Code::io, "--dump ", folder, ": ", error.message());
+  }
+  void write(std::string_view stage, const std::function<std::string()>& text) {
+    if (!folder_.empty()) write_text_file(str(folder_, "/", ++count_, "-", stage, ".txt"), text());
+  }
+
+ private:
+  std::string folder_;
+  int count_ = 0;
+};
+
 int run(const Options& o) {
+  Dump dump(o.dump);
   const Target target = load_target(o.target);
   const ReadResult model = load_model(o.model, {});
+  dump.write("read", [&] { return summary(model.graph); });
   Graph graph = optimize(import_quantised(model.graph));
+  dump.write("optimised", [&] { return summary(graph); });
   const bool wants_int8 = target.machine.present || !o.calibrate.sources.empty();
   if (wants_int8 && !quantised(graph)) graph = quantise_model(graph, o.calibrate, o.image);
+  dump.write("quantised", [&] { return summary(graph); });
 
   BuildReport report;
   report.file = o.out;
@@ -63,6 +85,7 @@ int run(const Options& o) {
   BundleContents bundle;
   if (target.machine.present) {
     report.plan = plan::make_plan(place(graph, target));
+    dump.write("plan", [&] { return plan::print(report.plan); });
     bundle.program = lower::lower(report.plan);
     require(verified(bundle.program), "the verifier refuses the program");
     Result<Timing> timing = predict(bundle.program);
@@ -74,6 +97,7 @@ int run(const Options& o) {
     for (std::size_t i = 0; i < bundle.program.steps.size(); i++)
       if (bundle.program.steps[i].layer != no_index) bundle.program.steps[i].cost_us = report.plan.placement.nodes[bundle.program.steps[i].layer].cpu_us;
   }
+  dump.write("program", [&] { return print(bundle.program); });
   report.arena_bytes = bundle.program.arena_bytes;
   const nlohmann::json json = to_json(report);
   bundle.graph = graph;
@@ -81,6 +105,11 @@ int run(const Options& o) {
   if (target.machine.present) bundle.target = read_text_file(target.file);
   if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(bundle.program, report.timing));
   if (!o.out.empty()) write_bundle(o.out, bundle);
+  dump.write("report", [&] {
+    std::ostringstream text;
+    show(text, report);
+    return text.str();
+  });
   if (o.plan && target.machine.present) std::cout << plan::print(report.plan) << "\n";
   if (o.json) std::cout << bundle.report << "\n";
   else show(std::cout, report);
@@ -95,6 +124,7 @@ std::function<int()> setup(CLI::App& app) {
   add_image_options(app, o->image);
   app.add_option("-o,--output", o->out, "The bundle to write, FILE.lsb; without it only the report is made");
   app.add_option("--trace", o->trace, "Writes the predicted timeline for chrome://tracing or Perfetto");
+  app.add_option("--dump", o->dump, "Writes the text of every stage into this folder");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
   return [o] { return run(*o); };
