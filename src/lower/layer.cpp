@@ -137,12 +137,9 @@ void LayerEmitter::tap(std::size_t stage, const Box& box, std::uint32_t sram, co
   if (taps_.empty()) return;
   ValueId v = stage + 1 == l_.stages.size() ? plan::layer_output(graph(), l_) : graph().nodes[l_.stages[stage].node].output();
   std::array<std::int64_t, 4> at = {box.n, box.h.from, box.w.from, box.c.from};
-  if (l_.piece >= 0 && head().op->name == "Concat") {
-    const auto axis = static_cast<std::size_t>(plan::nhwc_axis(graph(), head(), head().attributes.integer("axis")));
-    for (int k = 0; k < l_.piece; k++) {
-      const Extent e = *extent_of(graph()[head().inputs[static_cast<std::size_t>(k)]].type);
-      at[axis] += std::array{e.n, e.h, e.w, e.c}[axis];
-    }
+  if (stage + 1 == l_.stages.size() && plan::into_concat(graph(), l_)) {
+    const std::array<std::int64_t, 4> start = plan::part_start(graph(), l_);
+    for (std::size_t i = 0; i < 4; i++) at[i] += start[i];
   }
   // The value, then what it is a part of.
   while (v != no_value) {

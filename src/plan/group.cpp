@@ -107,7 +107,7 @@ class Grouper {
     if (concat(i)) {
       for (std::size_t k = 0; k < n.inputs.size(); k++) {
         const Alias& a = out_.aliases[index(n.inputs[k])];
-        if (a.parent == n.output() && !a.full) continue;
+        if ((a.parent == n.output() && !a.full) || absorbed_.contains({i, static_cast<int>(k)})) continue;
         piece(i, static_cast<int>(k));
       }
       return;
@@ -156,12 +156,22 @@ class Grouper {
       } else if (stage.form == Form::table || stage.form == Form::quantise) {
         if (n.input(0) != v) return;
       } else {
+        rescale_into_concat(layer, user, v);
         return;
       }
       taken_[user] = true;
       layer.stages.push_back(std::move(stage));
       v = n.output();
     }
+  }
+
+  /// A part of a Concat with another scale: rescaled in SRAM and written straight into the whole.
+  void rescale_into_concat(Layer& layer, std::size_t user, ValueId v) {
+    const Node& n = g_.nodes[user];
+    if (!concat(user) || g_[v].type.quant == g_[n.output()].type.quant) return;
+    layer.piece = static_cast<int>(std::ranges::find(n.inputs, v) - n.inputs.begin());
+    layer.stages.push_back({.node = user, .form = Form::quantise});
+    absorbed_.insert({user, layer.piece});
   }
 
   void emit_items() {
@@ -181,6 +191,7 @@ class Grouper {
   const std::set<std::size_t>& apart_;
   Grouping out_;
   std::vector<bool> taken_;
+  std::set<std::pair<std::size_t, int>> absorbed_;  // parts of Concats that a producer's layer writes
 };
 
 }  // namespace
@@ -206,9 +217,13 @@ ValueId head_input(const Graph& g, const Layer& layer) {
   return n.inputs[head.side == 0 ? 1 : 0];
 }
 
+bool into_concat(const Graph& g, const Layer& layer) {
+  return layer.piece >= 0 && g.nodes[layer.last()].op->name == "Concat";
+}
+
 ValueId layer_output(const Graph& g, const Layer& layer) {
   const Node& n = g.nodes[layer.last()];
-  if (layer.piece >= 0 && n.op->name != "Concat") return n.outputs[static_cast<std::size_t>(layer.piece)];
+  if (layer.piece >= 0 && !into_concat(g, layer)) return n.outputs[static_cast<std::size_t>(layer.piece)];
   return n.output();
 }
 

@@ -154,7 +154,6 @@ class Memory {
   void bind(Layer& l) {
     const Node& head = g_.nodes[l.head()];
     const ValueId in = head_input(g_, l), out = layer_output(g_, l);
-    const bool concat = head.op->name == "Concat";
     l.in = *extent_of(g_[in].type);
     l.from = plan_.values[index(in)];
     l.to = plan_.values[index(out)];
@@ -162,13 +161,10 @@ class Memory {
     if (l.stages.front().form == Form::mac || l.stages.front().form == Form::depthwise || l.stages.front().form == Form::pool)
       l.window = window_of(g_, head);
     l.groups = l.stages.front().form == Form::mac ? std::max<std::int64_t>(head.attributes.integer("group", 1), 1) : 1;
-    if (concat) {
-      const auto axis = static_cast<std::size_t>(nhwc_axis(g_, head, head.attributes.integer("axis")));
-      for (int k = 0; k < l.piece; k++) {
-        const Extent e = *extent_of(g_[head.inputs[static_cast<std::size_t>(k)]].type);
-        l.to.offset += static_cast<std::uint64_t>(std::array{e.n, e.h, e.w, e.c}[axis]) * l.to.stride[axis];
-      }
-      l.out = l.in;
+    if (into_concat(g_, l)) {
+      const std::array<std::int64_t, 4> start = part_start(g_, l);
+      for (std::size_t i = 0; i < 4; i++) l.to.offset += static_cast<std::uint64_t>(start[i]) * l.to.stride[i];
+      l.out = *extent_of(g_[g_.nodes[l.last()].inputs[static_cast<std::size_t>(l.piece)]].type);
     } else if (l.piece >= 0) {
       const std::optional<MoveMap> map = move_map(g_, head, static_cast<std::size_t>(l.piece));
       check(map.has_value(), "a move that no strides describe");

@@ -1,4 +1,4 @@
-#include "plan/shapes.hpp"
+#include "plan/stages.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -161,6 +161,17 @@ std::array<std::int64_t, 4> pad_start(const Graph& g, const Node& n) {
   const auto first = std::ranges::find(all, 0);
   check(first != all.end(), "a Pad that drops the first element");
   return nhwc_position(out.shape, first - all.begin());
+}
+
+std::array<std::int64_t, 4> part_start(const Graph& g, const Layer& l) {
+  const Node& n = g.nodes[l.last()];
+  std::array<std::int64_t, 4> at{};
+  const auto axis = static_cast<std::size_t>(nhwc_axis(g, n, n.attributes.integer("axis")));
+  for (int k = 0; k < l.piece; k++) {
+    const Extent e = *extent_of(g[n.inputs[static_cast<std::size_t>(k)]].type);
+    at[axis] += std::array{e.n, e.h, e.w, e.c}[axis];
+  }
+  return at;
 }
 
 int nhwc_axis(const Graph& g, const Node& n, std::int64_t axis) {

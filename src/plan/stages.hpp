@@ -44,5 +44,9 @@ void assign_slots(Layer&, const Machine&, std::uint32_t sram_bytes, bool high);
 /// The type of the input that a layer's head walks, and the value it makes.
 ValueId head_input(const Graph&, const Layer&);
 ValueId layer_output(const Graph&, const Layer&);
+/// The layer's output is a part of a Concat: input `piece` of its last node.
+bool into_concat(const Graph&, const Layer&);
+/// Where that part begins, NHWC.
+std::array<std::int64_t, 4> part_start(const Graph&, const Layer&);
 
 }  // namespace longshore::plan

@@ -159,10 +159,13 @@ class Search {
     if (form_ == Form::resize) slot(l.stages[0].parameters, 2 * (t.rows + t.columns) + 2 * sram_alignment(m_), out_tiles);
     if (slot_bytes(l, m_) > sram_) return;
     price(l, rows, columns, channels, inputs, static_cast<double>(in_rows * in_columns));
-    // Half of the SRAM or less lets the next layer's first tiles load early.
-    const double bonus = 2 * slot_bytes(l, m_) <= sram_ ? 0.97 : 1;
-    const double best_bonus = found() && 2 * slot_bytes(best_, m_) <= sram_ ? 0.97 : 1;
-    if (!found() || l.time.total * bonus < best_.time.total * best_bonus) best_ = std::move(l);
+    if (!found() || score(l) < score(best_)) best_ = std::move(l);
+  }
+
+  /// Time; but half of the SRAM or less lets the next layer's first tiles load early, and hidden
+  /// traffic costs energy and other DMAs' time.
+  double score(const Layer& l) const {
+    return l.time.total * (2 * slot_bytes(l, m_) <= sram_ ? 0.97 : 1) + 0.1 * (l.time.dma_in + l.time.dma_out);
   }
 
   std::int64_t weight_bytes(const Tiling& t) const {

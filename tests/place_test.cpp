@@ -1,0 +1,140 @@
+// Placement: every failed limit with its line and the smallest change, and prices that decide.
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "place/place.hpp"
+#include "plan/plan.hpp"
+
+namespace longshore::tests {
+namespace {
+
+using testing::HasSubstr;
+
+/// Convolution with a kernel and stride to try limits with.
+Graph conv(std::int64_t kernel, std::int64_t stride, std::string_view more = {}) {
+  Graph g;
+  TensorType x(DType::i8, Shape{1, 2, 40, 40});
+  x.quant = {{0.1f}, {0}, 0};
+  const ValueId in = g.add_input("x", x);
+  const std::vector<std::int8_t> codes(static_cast<std::size_t>(4 * 2 * kernel * kernel), 1);
+  const ValueId w = g.add_constant("w", make_tensor<std::int8_t>(DType::i8, Shape{4, 2, kernel, kernel}, codes));
+  g[w].type.quant = {{0.01f}, {0}, 0};
+  Node n;
+  n.op = &op_named(more.empty() ? "Conv" : "com.microsoft.FusedConv");
+  n.inputs = {in, w};
+  n.attributes.set("strides", Ints{stride, stride});
+  if (!more.empty()) n.attributes.set("activation", std::string(more));
+  n.origin.name = "conv";
+  TensorType y(DType::i8, Shape{1, 4, (40 - kernel) / stride + 1, (40 - kernel) / stride + 1});
+  y.quant = {{0.1f}, {0}, 0};
+  n.outputs = {g.add_value("y", y)};
+  g.add_node(n);
+  g[n.outputs[0]].type = y;
+  g.outputs = {n.outputs[0]};
+  return g;
+}
+
+std::string line_of(const Target& t, Form form, std::string_view fact) {
+  for (const FactLimit& l : t.forms.at(form).limits)
+    if (l.fact == fact) return l.where;
+  return "no such limit";
+}
+
+TEST(Place, EveryFailedLimitHasItsLineAndTheSmallestChange) {
+  const Target t = load_target("shore-1");
+  const NodePlacement n = place(conv(17, 5), t).nodes[0];
+  EXPECT_EQ(n.unit, Unit::cpu);
+  ASSERT_EQ(n.reasons.size(), 4u);
+  EXPECT_EQ(n.reasons[0], (Reason{"kernel_h is 17; the target allows 1 to 16", line_of(t, Form::mac, "kernel_h"), "lower kernel_h to 16"}));
+  EXPECT_EQ(n.reasons[1], (Reason{"kernel_w is 17; the target allows 1 to 16", line_of(t, Form::mac, "kernel_w"), "lower kernel_w to 16"}));
+  EXPECT_EQ(n.reasons[2], (Reason{"stride_h is 5; the target allows 1 to 4", line_of(t, Form::mac, "stride_h"), "lower stride_h to 4"}));
+  EXPECT_EQ(n.reasons[3].change, "lower stride_w to 4");
+  EXPECT_GT(n.cpu_us, 0);
+  EXPECT_EQ(n.npu_us, -1);
+  // The line is the one that states the limit.
+  EXPECT_THAT(n.reasons[0].where, HasSubstr("shore-1.toml:"));
+}
+
+TEST(Place, TheChangeThatIsNamedRemovesTheReason) {
+  const Target t = load_target("shore-1");
+  EXPECT_EQ(place(conv(16, 4), t, {.by_price = false}).nodes[0].unit, Unit::npu);
+}
+
+TEST(Place, AnActivationThatCannotBeFused) {
+  const NodePlacement n = place(conv(3, 1, "Sigmoid"), load_target("shore-1")).nodes[0];
+  EXPECT_EQ(n.unit, Unit::cpu);
+  EXPECT_THAT(n.reasons[0].text, HasSubstr("cannot fuse the activation Sigmoid"));
+  EXPECT_THAT(n.reasons[0].where, HasSubstr("shore-1.toml:"));
+  EXPECT_EQ(n.reasons[0].change, "keep Sigmoid as a node of its own");
+}
+
+TEST(Place, FloatNodesSayNotQuantised) {
+  const Graph g = parse("(x: f32[1,2,8,8], w: f32[4,2,3,3]) { y = Conv(x, w) return y }");
+  const NodePlacement n = place(g, load_target("rk3588-like")).nodes[0];
+  EXPECT_EQ(n.unit, Unit::cpu);
+  EXPECT_EQ(n.reasons[0].text, "not quantised");
+}
+
+TEST(Place, ACpuTargetTakesEverything) {
+  const Placement p = place(conv(3, 1), load_target("cpu"));
+  EXPECT_EQ(p.nodes[0].unit, Unit::cpu);
+  EXPECT_EQ(p.nodes[0].reasons[0].text, "the target cpu has no NPU");
+  EXPECT_EQ(p.npu_mac_share(), 0);
+}
+
+TEST(Place, ARoundingModeThatTheTargetLacksIsRefused) {
+  Target t = load_target("shore-1");
+  t.machine.roundings = 1;  // f32_even alone
+  Graph g = conv(3, 1);
+  EXPECT_NO_THROW(place(g, t));
+  g.numbers = Rounding::fixed31_double;
+  try {
+    place(g, t);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::unsupported);
+    EXPECT_THAT(e.what(), HasSubstr("fixed31_double, which shore-1 lacks (shore-1.toml:"));
+  }
+}
+
+TEST(Place, AVectorUnitWithoutTheFunctionIsAReason) {
+  Target t = load_target("shore-1");
+  t.machine.vector_cycles[static_cast<int>(VectorFunction::table)] = 0;
+  const Graph g = parse("(x: i8[1,8,16,16] q(0.1, 0)) { y: i8[1,8,16,16] q(0.01, 0) = Sigmoid(x) return y }");
+  EXPECT_THAT(place(g, t).nodes[0].reasons[0].text, HasSubstr("the vector unit of shore-1 has no table"));
+}
+
+// A lone cheap node costs more to hand over than to run.
+TEST(Place, ALoneCheapNodeStaysOnTheCpu) {
+  const Graph g = parse("(x: i8[1,4,4,4] q(0.1, 0)) { y: i8[1,4,4,4] q(0.01, 0) = Sigmoid(x) return y }");
+  const Target t = load_target("rk3588-like");
+  const NodePlacement n = place(g, t).nodes[0];
+  EXPECT_EQ(n.unit, Unit::cpu);
+  ASSERT_EQ(n.reasons.size(), 1u);
+  EXPECT_THAT(n.reasons[0].text, HasSubstr("faster on the CPU: "));
+  EXPECT_GT(n.npu_us + n.move_us, n.cpu_us);
+  EXPECT_EQ(place(g, t, {.by_price = false}).nodes[0].unit, Unit::npu);
+}
+
+TEST(Place, ANodeThatFitsNoSramGoesToTheCpuWithThatReason) {
+  const plan::Plan p = plan::make_plan(place(conv(16, 4), load_target("shore-1"), {.by_price = false}), {.sram_bytes = 256});
+  EXPECT_EQ(p.placement.nodes[0].unit, Unit::cpu);
+  EXPECT_EQ(p.placement.nodes[0].reasons[0].text, "no tile of it fits into 256 bytes of SRAM");
+  EXPECT_TRUE(p.layers.empty());
+}
+
+TEST(Place, WhatLoweringCannotDoIsSaidPerNode) {
+  const auto reason = [](std::string_view text) {
+    const NodePlacement n = place(parse(text), load_target("rk3588-like"), {.by_price = false}).nodes[0];
+    EXPECT_EQ(n.unit, Unit::cpu);
+    return n.reasons.empty() ? std::string() : n.reasons.back().text;
+  };
+  EXPECT_THAT(reason("(x: i8[1,2,8,8] q(0.1, 0), w: i8[4,2,3,3] q(0.1, 0)) { y: i8[1,4,6,6] q(0.1, 0) = Conv(x, w) return y }"),
+              HasSubstr("weights are computed at run time"));
+  EXPECT_THAT(reason("(x: i8[N,2,8,8] q(0.1, 0)) { y: i8[N,2,8,8] q(0.1, 0) = Sigmoid(x) return y }"), HasSubstr("the NPU walks 1 to 4 known dims"));
+  EXPECT_THAT(reason("(x: i8[1,1,4,4] q(0.1, 0), z: i8[1,3,1,1] q(0.1, 0)) { y: i8[1,3,4,4] q(0.1, 0) = Add(x, z) return y }"),
+              HasSubstr("both inputs are broadcast"));
+}
+
+}  // namespace
+}  // namespace longshore::tests
