@@ -57,6 +57,11 @@ class HeapContext final : public EvalContext {
   bool wants(std::size_t i) const noexcept override { return node_.output(i) != no_value; }
   DType output_dtype(std::size_t i) const noexcept override { return type(i).dtype; }
   QuantView output_quant(std::size_t i) const noexcept override { return type(i).quant.view(); }
+  Shape inferred_dims(std::size_t i) const noexcept override {
+    Shape out;
+    for (const Dim& d : type(i).dims) out.push(d.value);
+    return out;
+  }
   Status output(std::size_t i, const Shape& dims, MutableView& view) noexcept override {
     if (!wants(i)) return Status::error(Code::internal, "output %zu is not wanted", i);
     Buffer& b = frame_.buffers[index(node_.outputs[i])];

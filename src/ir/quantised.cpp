@@ -23,6 +23,7 @@ class FloatContext final : public EvalContext {
     return quantised(i) ? DType::f32 : outer_.output_dtype(i);
   }
   QuantView output_quant(std::size_t) const noexcept override { return {}; }
+  Shape inferred_dims(std::size_t i) const noexcept override { return outer_.inferred_dims(i); }
   Status output(std::size_t i, const Shape& dims, MutableView& view) noexcept override {
     if (!quantised(i)) return outer_.output(i, dims, view);
     const std::int64_t n = checked_elements(dims, std::int64_t{1} << 32);

@@ -34,9 +34,7 @@ Status eval(EvalContext& c) noexcept {
   const std::int64_t inner = x.shape.product(axis + 1, x.shape.rank) * static_cast<std::int64_t>(size_bytes(x.dtype));
   for (std::int64_t i = 0; i < count; i++) {
     std::int64_t k = int_at(indices, i);
-    if (k < -size || k >= size)
-      return Status::error(Code::bad_argument, "index %lld is not in [-%lld, %lld)", static_cast<long long>(k),
-                           static_cast<long long>(size), static_cast<long long>(size));
+    if (k < -size || k >= size) return index_out_of_range(k, size);
     if (k < 0) k += size;
     for (std::int64_t o = 0; o < outer && inner > 0; o++)
       std::memcpy(y.as<std::byte>() + (o * count + i) * inner, x.as<std::byte>() + (o * size + k) * inner, static_cast<std::size_t>(inner));

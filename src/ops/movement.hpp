@@ -37,6 +37,11 @@ inline Status axis_out_of_range(std::int64_t axis, int rank) {
   return Status::error(Code::bad_argument, "axis %lld is not in [%d, %d)", static_cast<long long>(axis), -rank, rank);
 }
 
+inline Status index_out_of_range(std::int64_t i, std::int64_t size) {
+  return Status::error(Code::bad_argument, "index %lld is not in [-%lld, %lld)", static_cast<long long>(i),
+                       static_cast<long long>(size), static_cast<long long>(size));
+}
+
 template <class T>
 void copy_row(std::int64_t n, const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) {
   const T* p = reinterpret_cast<const T*>(from);

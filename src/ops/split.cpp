@@ -20,6 +20,7 @@ void infer(InferContext& c) {
   const TensorType x = c.input(0);
   const auto outputs = static_cast<std::int64_t>(c.output_count());
   const std::int64_t parts = c.attributes().integer("num_outputs", outputs);
+  if (!c.has(1) && !c.attributes().has("num_outputs")) c.fail("it needs split or num_outputs");
   if (!c.has(1) && parts != outputs)
     c.fail("num_outputs is " + std::to_string(parts) + ", it has " + std::to_string(outputs) + " outputs");
   const std::optional<Ints> sizes = c.integers(1);

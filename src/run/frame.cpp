@@ -20,6 +20,7 @@ class StepContext final : public EvalContext {
   bool wants(std::size_t i) const noexcept override { return i < step_.outputs.size() && step_.outputs[i] != no_index; }
   DType output_dtype(std::size_t i) const noexcept override { return wants(i) ? value(i).dtype : DType::undefined; }
   QuantView output_quant(std::size_t i) const noexcept override { return wants(i) ? value(i).quant() : QuantView{}; }
+  Shape inferred_dims(std::size_t i) const noexcept override { return wants(i) ? value(i).shape : Shape{}; }
 
   Status output(std::size_t i, const Shape& dims, MutableView& view) noexcept override {
     if (!wants(i)) return Status::error(Code::internal, "output %zu is not wanted", i);

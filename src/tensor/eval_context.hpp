@@ -44,6 +44,9 @@ class EvalContext {
   virtual bool wants(std::size_t i) const noexcept = 0;
   virtual DType output_dtype(std::size_t i) const noexcept = 0;
   virtual QuantView output_quant(std::size_t i) const noexcept = 0;
+  /// The dims of output i as inference found them, -1 where unknown; rank 0 also where even the
+  /// rank is unknown. A Loop that never ran its body has nothing else to go by.
+  virtual Shape inferred_dims(std::size_t i) const noexcept = 0;
   /// Memory for output i. A second call with larger dims keeps the bytes written so far (they
   /// may move); that is how Loop collects its scan outputs.
   virtual Status output(std::size_t i, const Shape& dims, MutableView& view) noexcept = 0;

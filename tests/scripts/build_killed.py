@@ -57,7 +57,7 @@ with tempfile.TemporaryDirectory() as scratch:
         found = bundle.read_bytes() if bundle.exists() else None
         allowed = {"old": old, "new": new} if with_old else {"none": None, "new": new}
         name = next((n for n, content in allowed.items() if content == found), None)
-        check.that(name, f"killed after {moment:.3f} s", f"{'no file' if found is None else str(len(found)) + ' bytes'} that is neither {' nor '.join(allowed)}")
+        check.that(name, f"killed after {moment:.3f} s", f"{'no file' if found is None else str(len(found)) + ' bytes'} that is neither {' nor '.join(allowed)}; the new one has {len(new)}")
         if name:
             ended[name] += 1
     print(f"left: {ended}")

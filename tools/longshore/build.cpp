@@ -99,7 +99,7 @@ int run(const Options& o) {
   }
   dump.write("program", [&] { return print(bundle.program); });
   report.arena_bytes = bundle.program.arena_bytes;
-  const nlohmann::json json = to_json(report);
+  nlohmann::json json = to_json(report);
   bundle.graph = graph;
   bundle.report = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (target.machine.present) bundle.target = read_text_file(target.file);
@@ -111,7 +111,8 @@ int run(const Options& o) {
     return text.str();
   });
   if (o.plan && target.machine.present) std::cout << plan::print(report.plan) << "\n";
-  if (o.json) std::cout << bundle.report << "\n";
+  json["bundle"] = o.out;  // not in the bundle: it is the same wherever it is written
+  if (o.json) std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   else show(std::cout, report);
   return exit_code::yes;
 }

@@ -36,7 +36,7 @@ double BuildReport::latency_ms() const {
 
 nlohmann::json to_json(const BuildReport& r) {
   const Placement& p = r.plan.placement;
-  nlohmann::json out = {{"target", p.target.name}, {"bundle", r.file}, {"npu_mac_share", p.npu_mac_share()}, {"macs", p.macs()},
+  nlohmann::json out = {{"target", p.target.name}, {"npu_mac_share", p.npu_mac_share()}, {"macs", p.macs()},
                         {"latency_ms", r.latency_ms()}, {"arena_bytes", r.arena_bytes}, {"random_calibration", r.random_calibration}};
   if (p.target.machine.present) {
     for (int a = 0; a < activity_count; a++) out["split_ms"][name(Activity(a))] = r.timing.time.ns[a] * 1e-6;

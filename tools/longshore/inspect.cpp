@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "command.hpp"
 #include "model_options.hpp"
 #include "optimize/optimize.hpp"
+#include "program/bundle.hpp"
 
 namespace longshore::commands {
 namespace {
@@ -98,6 +100,38 @@ std::string short_number(double x) {
   return text;
 }
 
+/// What a bundle holds besides its graph.
+struct BundleFacts {
+  std::string target;
+  std::size_t steps = 0, instructions = 0;
+  std::uint64_t arena_bytes = 0, constants_bytes = 0, file_bytes = 0;
+};
+
+std::optional<BundleFacts> bundle_facts(const std::string& path) {
+  const Result<SharedBlob> file = map_file(path);
+  require(file.status());
+  if (!is_bundle((*file)->bytes())) return {};
+  const Result<Bundle> bundle = Bundle::open(path);
+  require(bundle.status());
+  const Result<Program> program = bundle->program();
+  require(program.status(), path);
+  BundleFacts f;
+  f.target = program->machine.present ? program->machine.name : "cpu";
+  f.steps = program->steps.size();
+  for (const auto& queue : program->queues) f.instructions += queue.size();
+  f.arena_bytes = program->arena_bytes;
+  f.constants_bytes = bundle->constants()->size();
+  f.file_bytes = (*file)->size();
+  return f;
+}
+
+void show(const BundleFacts& b) {
+  std::cout << "  bundle       for " << b.target << ", " << short_number(static_cast<double>(b.file_bytes)) << "B: " << b.steps
+            << " CPU steps, " << b.instructions << " NPU instructions, arena "
+            << short_number(static_cast<double>(b.arena_bytes)) << "B, constants "
+            << short_number(static_cast<double>(b.constants_bytes)) << "B\n";
+}
+
 void show(const Options& o, const ReadResult& model, const Facts& f) {
   const Graph& g = model.graph;
   std::cout << o.model.path << (g.name.empty() ? "" : ": " + g.name) << "\n";
@@ -144,14 +178,22 @@ int run(const Options& o) {
   for (ValueId v : g.inputs)
     for (const Dim& d : g[v].type.dims)
       if (!d.known()) f.dynamic_dims.insert(d.symbol.empty() ? "?" : d.symbol);
+  const std::optional<BundleFacts> bundle = bundle_facts(o.model.path);
   if (!o.json) {
     show(o, model, f);
+    if (bundle) show(*bundle);
     return exit_code::yes;
   }
   nlohmann::json inputs = nlohmann::json::array(), outputs = nlohmann::json::array();
   for (ValueId v : g.inputs) inputs.push_back(value_json(g, v));
   for (ValueId v : g.outputs) outputs.push_back(value_json(g, v));
+  nlohmann::json in_bundle;  // null for other files
+  if (bundle)
+    in_bundle = {{"target", bundle->target}, {"steps", bundle->steps}, {"instructions", bundle->instructions},
+                 {"arena_bytes", bundle->arena_bytes}, {"constants_bytes", bundle->constants_bytes},
+                 {"file_bytes", bundle->file_bytes}};
   std::cout << dump({{"file", o.model.path},
+                     {"bundle", in_bundle},
                      {"runnable", true},
                      {"reasons", nlohmann::json::array()},
                      {"opset", model.opset},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <new>
 #include <vector>
@@ -27,6 +28,11 @@ int main(int argc, char** argv) {
   for (const longshore::Command* c : longshore::commands::all()) {
     CLI::App* sub = app.add_subcommand(std::string(c->name), std::string(c->doc));
     commands.emplace_back(sub, c->setup(*sub));
+  }
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(commands, [&](const auto& c) { return c.first->get_name() == argv[1]; })) {
+    std::string names;
+    for (const auto& [sub, run] : commands) names += (names.empty() ? "" : ", ") + sub->get_name();
+    return complain(usage, "there is no command '" + std::string(argv[1]) + "'; there are: " + names);
   }
   try {
     app.parse(argc, argv);

@@ -94,7 +94,7 @@ std::pair<std::string, std::string> split_name(const std::string& text, const st
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
-  app.add_option("model", o.path, "ONNX file or graph text")->required();
+  app.add_option("model", o.path, "ONNX file, graph text or bundle")->required();
   app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")->allow_extra_args(false);
   app.add_option("--input-value", o.input_values, "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")->allow_extra_args(false);
 }
