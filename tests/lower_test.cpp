@@ -16,6 +16,64 @@ TEST(Lower, OneConvolution) {
   EXPECT_EQ(p.layers.size(), 1u);
 }
 
+/// Three layers in a row, the second with its residual fused.
+Graph small_net() {
+  return parse(R"((x: i8[1,16,12,12] q(0.1, 3)) {
+    a: i8[1,16,12,12] q(0.05, -5) = Sigmoid(x)
+    b: i8[1,16,12,12] q(0.05, -5) = MaxPool(a, kernel_shape=[3,3], pads=[1,1,1,1])
+    c: i8[1,16,12,12] q(0.1, 1) = Add(b, x)
+    d: i8[1,16,1,1] q(0.05, 2) = GlobalAveragePool(c) return d })");
+}
+
+struct Mutation {
+  const char* name;
+  void (*apply)(plan::Plan&);
+  Refusal::Kind kind;
+};
+
+// A plan that is wrong gives a program that the verifier refuses, before anything runs.
+TEST(Lower, AWrongPlanIsRefused) {
+  const Mutation mutations[] = {
+      {"a slot beyond the SRAM", [](plan::Plan& p) { p.layers[0].in_slots.addresses[0] = p.placement.target.machine.sram_bytes - 16; }, Refusal::Kind::malformed},
+      {"an output slot beyond the SRAM", [](plan::Plan& p) { p.layers[1].stages[0].out.addresses[0] = p.placement.target.machine.sram_bytes; }, Refusal::Kind::malformed},
+      {"an arena that is too small", [](plan::Plan& p) { p.arena.bytes = 64; }, Refusal::Kind::malformed},
+      {"a layer left out", [](plan::Plan& p) { p.items.erase(p.items.begin()); }, Refusal::Kind::unwritten},
+      {"a layer too late", [](plan::Plan& p) { std::swap(p.items[0], p.items[1]); }, Refusal::Kind::unwritten},
+      {"rows that nobody wrote", [](plan::Plan& p) { p.layers[0].out.h = 5; }, Refusal::Kind::unwritten},
+      {"a graph input that is not copied to the NPU's memory", [](plan::Plan& p) { p.staged_inputs.clear(); }, Refusal::Kind::unwritten},
+  };
+  for (const char* target : {"rk3588-like", "shore-1"}) {
+    const plan::Plan good = plan::make_plan(place(small_net(), load_target(target), {.by_price = false}));
+    ASSERT_EQ(refusals(lower::lower(good)), "");
+    for (const Mutation& m : mutations) {
+      plan::Plan bad = good;
+      m.apply(bad);
+      const std::vector<Refusal> found = verify(lower::lower(bad), 1);
+      ASSERT_FALSE(found.empty()) << m.name;
+      EXPECT_EQ(name(found[0].kind), std::string(name(m.kind))) << m.name << ": " << found[0].text;
+    }
+  }
+}
+
+// What no order can reveal shows in the bytes: slots or buffers that share memory at the same time.
+TEST(Lower, AnOverlapInThePlanShowsInTheBytes) {
+  const Graph g = small_net();
+  const plan::Plan good = plan::make_plan(place(g, load_target("shore-1"), {.by_price = false}));
+  const std::vector<Tensor> in = random_codes(g, seed()), want = evaluate(g, in);
+  void (*const mutations[])(plan::Plan&) = {
+      [](plan::Plan& p) { p.layers[0].stages[0].parameters.addresses[0] = p.layers[0].in_slots.addresses[0]; },
+      [](plan::Plan& p) { for (std::uint64_t& o : p.arena.offsets) o = 0; },
+  };
+  for (const auto& apply : mutations) {
+    plan::Plan bad = good;
+    apply(bad);
+    const Program p = lower::lower(bad);
+    if (!verify(p, 1).empty()) continue;
+    SimulatedGraph simulated(g, p);
+    EXPECT_FALSE(simulated.run(in) == want);
+  }
+}
+
 // 300 nets over the suite; a run takes a share (LONGSHORE_NETS for all).
 TEST(Lower, RandomNetsAreExactOnBothTargetsWithAnySram) {
   const char* given = std::getenv("LONGSHORE_NETS");

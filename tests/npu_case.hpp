@@ -3,6 +3,7 @@
 
 #include "lower/lower.hpp"
 #include "measure/simulated.hpp"
+#include "program/print.hpp"
 #include "random.hpp"
 #include "sim/verify.hpp"
 
@@ -36,6 +37,9 @@ inline plan::Plan expect_exact(const Graph& g, const Target& target, std::uint32
   EXPECT_EQ(refusals(shipped), "") << plan::print(plan);
   const lower::Tapped tapped = lower::lower_tapped(plan);
   EXPECT_EQ(refusals(tapped.program), "") << plan::print(plan);
+  const Program bare_again = lower::remove_taps(tapped);
+  for (int q = 0; q < queue_count; q++) EXPECT_TRUE(bare_again.queues[q] == shipped.queues[q]) << "queue " << q << " is another one without taps";
+  EXPECT_EQ(print(bare_again), print(shipped));
   if (testing::Test::HasFailure()) return plan;
   std::map<std::size_t, Tensor> want;
   const std::vector<Tensor> in = random_codes(g, seed);

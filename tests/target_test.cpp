@@ -47,6 +47,16 @@ TEST(Target, EveryNumberOfTheMachineIsAField) {
   EXPECT_EQ(fields, numbers);
 }
 
+TEST(Target, PrintsAsAFileOfItsOwn) {
+  for (const TargetName& n : target_names()) {
+    const Target t = load_target(n.name), again = parse_target(print(t), "again.toml");
+    EXPECT_TRUE(again.machine == t.machine) << n.name;
+    EXPECT_TRUE(again.cpu == t.cpu) << n.name;
+    EXPECT_EQ(print(again), print(t));
+    EXPECT_EQ(again.forms.size(), t.forms.size());
+  }
+}
+
 TEST(Target, InheritsAndOverrides) {
   const Target base = load_target("shore-1");
   const Target t = parse_target(like("[npu.sram]\nbytes = 4096\n[forms.mac]\nkernel_h = [1, 3]\n"), "t.toml");

@@ -61,6 +61,9 @@ Target load_target(std::string_view name_or_file);
 /// The same from text; `file` is for messages.
 Target parse_target(std::string_view toml, const std::string& file);
 
+/// The whole target as one file that inherits nothing: parse_target reads it back. What a bundle keeps.
+std::string print(const Target&);
+
 /// A target that can be named: its name, its file ("" if built in).
 struct TargetName {
   std::string name, file;

@@ -33,13 +33,6 @@ struct Options {
   bool json = false, plan = false;
 };
 
-std::string read_text_file(const std::string& path) {
-  const Result<SharedBlob> blob = map_file(path, std::size_t{1} << 20);
-  require(blob.status(), path);
-  const std::span<const std::byte> bytes = (*blob)->bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 bool quantised(const Graph& g) {
   for (const Node& n : g.nodes)
     for (ValueId v : n.outputs)
@@ -49,6 +42,24 @@ bool quantised(const Graph& g) {
 
 void write_text_file(const std::string& path, const std::string& text) {
   require(write_file(path, std::as_bytes(std::span(text))), path);
+}
+
+/// Everything is planned ahead, so a batch that the model leaves open becomes 1.
+Graph with_batch(const Graph& g) {
+  InferOptions options;
+  for (ValueId v : g.inputs) {
+    const TensorType& t = g[v].type;
+    if (!t.ranked || t.dims.empty() || t.dims[0].known()) continue;
+    TensorType one = t;
+    one.dims[0] = Dim(1);
+    if (!one.shape()) continue;  // the report says which nodes that keeps from the NPU
+    const std::string& symbol = t.dims[0].symbol;
+    if (symbol.empty()) options.input_shapes[g[v].name] = *one.shape();
+    else options.dims[symbol] = 1;
+    warn(str("the batch of input '", g[v].name, "' is open", symbol.empty() ? "" : str(" (", symbol, ")"), "; built for 1",
+             symbol.empty() ? "" : str(" (another: --dim ", symbol, "=N)")));
+  }
+  return options.dims.empty() && options.input_shapes.empty() ? g : infer(g, options);
 }
 
 /// Writes what each stage made, numbered in their order, for people to read.
@@ -73,7 +84,7 @@ int run(const Options& o) {
   const Target target = load_target(o.target);
   const ReadResult model = load_model(o.model, {});
   dump.write("read", [&] { return summary(model.graph); });
-  Graph graph = optimize(import_quantised(model.graph));
+  Graph graph = optimize(import_quantised(target.machine.present ? with_batch(model.graph) : model.graph));
   dump.write("optimised", [&] { return summary(graph); });
   const bool wants_int8 = target.machine.present || !o.calibrate.sources.empty();
   if (wants_int8 && !quantised(graph)) graph = quantise_model(graph, o.calibrate, o.image);
@@ -102,7 +113,7 @@ int run(const Options& o) {
   nlohmann::json json = to_json(report);
   bundle.graph = graph;
   bundle.report = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (target.machine.present) bundle.target = read_text_file(target.file);
+  if (target.machine.present) bundle.target = print(target);
   if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(bundle.program, report.timing));
   if (!o.out.empty()) write_bundle(o.out, bundle);
   dump.write("report", [&] {
