@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/error.hpp"
 #include "measure/dataset.hpp"
@@ -101,6 +102,19 @@ TEST_F(Datasets, FoldersAreClasses) {
   EXPECT_EQ(d.label(2), 1);
   EXPECT_THAT(d.sample_name(0), testing::EndsWith("cat/a.png"));
   EXPECT_TRUE(d.input(2, {}).present());
+}
+
+TEST_F(Datasets, PickedSamplesFavourNoClass) {
+  EXPECT_EQ(pick_samples(3, 5), (std::vector<std::size_t>{0, 1, 2}));
+  const std::vector<std::size_t> some = pick_samples(10000, 1000);
+  EXPECT_EQ(some, pick_samples(10000, 1000));
+  EXPECT_EQ(std::set<std::size_t>(some.begin(), some.end()).size(), 1000u);
+  std::vector<int> interleaved(10), sorted(10);
+  for (std::size_t i : some) interleaved[i % 10]++, sorted[i / 1000]++;
+  for (int k = 0; k < 10; k++) {
+    EXPECT_NEAR(interleaved[static_cast<std::size_t>(k)], 100, 40);
+    EXPECT_NEAR(sorted[static_cast<std::size_t>(k)], 100, 40);
+  }
 }
 
 TEST_F(Datasets, AnUnknownOneNamesThoseThatExist) {

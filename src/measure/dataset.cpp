@@ -1,5 +1,9 @@
 #include "measure/dataset.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 #include "base/error.hpp"
 #include "ir/graph.hpp"
 
@@ -30,6 +34,17 @@ Dataset open_dataset(std::string_view spec, DatasetRequest request) {
     known += str(known.empty() ? "" : ", ", f->name);
   }
   fail(Code::bad_argument, "'", spec, "' is no data set: expected one of ", known, " (NAME or NAME:PATH), or a folder class/image");
+}
+
+std::vector<std::size_t> pick_samples(std::size_t count, std::size_t limit) {
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (limit >= count) return all;
+  std::mt19937_64 rng(1);
+  for (std::size_t i = 0; i < limit; i++) std::swap(all[i], all[i + rng() % (count - i)]);
+  all.resize(limit);
+  std::ranges::sort(all);
+  return all;
 }
 
 Shape fitting_shape(const TensorType& input, std::int64_t elements, std::string_view has) {

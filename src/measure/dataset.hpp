@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/type.hpp"
 
@@ -44,6 +45,10 @@ std::span<const DatasetFormat* const> all();  // generated, src/measure/datasets
 /// "fashion-mnist", "cifar10:FILE", or a path that a format recognises. `request.path` is ignored.
 /// Throws, naming the formats, where nothing fits.
 Dataset open_dataset(std::string_view spec, DatasetRequest request);
+
+/// At most `limit` of `count` samples, in order: always the same ones, chosen at random, so that neither
+/// sorted nor interleaved classes are favoured.
+std::vector<std::size_t> pick_samples(std::size_t count, std::size_t limit);
 
 /// True where `spec` begins with the name of a format, so that it is no plain path.
 bool names_dataset(std::string_view spec);

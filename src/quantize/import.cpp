@@ -77,7 +77,8 @@ class Importer {
       const Node& n = g_.nodes[i];
       foldable_[i] = true;
       const int axis = static_cast<int>(n.attributes.integer("axis", 1));
-      if (n.attributes.integer("block_size", 0) != 0) {
+      const std::int64_t precision = n.attributes.integer("precision", 0);
+      if (n.attributes.integer("block_size", 0) != 0 || (precision != 0 && precision != static_cast<std::int64_t>(DType::f32))) {
         foldable_[i] = false;
       } else if (is(n, "", "QuantizeLinear")) {
         if (g_[n.inputs[0]].type.dtype != DType::f32) foldable_[i] = false;

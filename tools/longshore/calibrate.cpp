@@ -157,15 +157,15 @@ Calibration make_calibration(const Graph& g, const CalibrateOptions& o, const Im
     return c;
   }
   const auto sources = std::make_shared<const std::vector<Source>>(open_sources(g, texts, image));
-  const std::size_t all = sources->empty() ? 0 : sources->front().count;
-  c.count = std::min(o.limit, all);
-  const auto spread = [all, count = c.count](std::size_t i) { return i * all / count; };  // evenly over the set
-  c.sample = [sources, spread](std::size_t i) {
+  const auto picked = std::make_shared<const std::vector<std::size_t>>(
+      pick_samples(sources->empty() ? 0 : sources->front().count, o.limit));
+  c.count = picked->size();
+  c.sample = [sources, picked](std::size_t i) {
     std::vector<Tensor> out;
-    for (const Source& s : *sources) out.push_back(s.read(spread(i)));
+    for (const Source& s : *sources) out.push_back(s.read((*picked)[i]));
     return out;
   };
-  c.name = [sources, spread](std::size_t i) { return sources->front().name(spread(i)); };
+  c.name = [sources, picked](std::size_t i) { return sources->front().name((*picked)[i]); };
   return c;
 }
 

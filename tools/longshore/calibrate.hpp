@@ -21,7 +21,7 @@ struct CalibrateOptions {
 /// --calibrate, --calibrate-limit, --calibrator, --rounding, --keep-float.
 void add_calibrate_options(CLI::App&, CalibrateOptions&);
 
-/// The samples that the options name, spread evenly over what there is, for the inputs of `g`. A
+/// The samples that the options name, a fixed random choice where there are more, for the inputs of `g`. A
 /// source is a data set (its training half), a folder of pictures or .npy files (or of folders of
 /// them), or one file; `fallback` stands in for no source, and seeded random data, said loudly, for
 /// neither. Progress goes to stderr.

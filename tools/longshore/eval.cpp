@@ -100,8 +100,9 @@ void check_output(const Tensor& t) {
          ", expected f32 scores of the classes");
 }
 
-Totals run_all(const Options& o, const Dataset& data, std::size_t count, const TensorType& input, const MakeEngine& engine,
+Totals run_all(const Options& o, const Dataset& data, const std::vector<std::size_t>& picked, const TensorType& input, const MakeEngine& engine,
                const MakeEngine& reference) {
+  const std::size_t count = picked.size();
   std::vector<Sample> samples(count);
   std::atomic<std::size_t> next{0};
   std::size_t done = 0;
@@ -112,7 +113,7 @@ Totals run_all(const Options& o, const Dataset& data, std::size_t count, const T
     try {
       const Engine run = engine(), run_float = reference ? reference() : Engine{};
       for (std::size_t i = next++; i < count; i = next++) {
-        const std::size_t at = count == data.count ? i : i * data.count / count;
+        const std::size_t at = picked[i];
         const Tensor x = data.input(at, input), y = run(x);
         check_output(y);
         Sample& s = samples[i];
@@ -166,7 +167,8 @@ int run(const Options& o) {
   request.training = o.training;
   request.read_file = [&](const std::string& file, const TensorType& type) { return read_input(file, type, o.image); };
   const Dataset data = open_dataset(o.data, request);
-  const std::size_t count = o.limit > 0 ? std::min(o.limit, data.count) : data.count;
+  const std::vector<std::size_t> picked = pick_samples(data.count, o.limit > 0 ? o.limit : data.count);
+  const std::size_t count = picked.size();
   Graph graph = plain;
   QuantizeReport report;
   const bool was_quantised = std::any_of(plain.values.begin(), plain.values.end(), [](const Value& v) { return v.type.quantised(); });
@@ -185,7 +187,7 @@ int run(const Options& o) {
     graph = quantise_model(plain, calibrate, o.image, &report, o.data);
     if (o.report) std::cerr << print(report);
   }
-  const Totals t = run_all(o, data, count, input, simulator ? simulator : engine_for(graph, o.on), o.compare ? engine_for(plain, o.on) : MakeEngine{});
+  const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, o.on), o.compare ? engine_for(plain, o.on) : MakeEngine{});
   nlohmann::json j = {{"model", o.model.path}, {"data", data.name},           {"samples", count},
                       {"metric", "top1_percent"}, {"value", percent(t.right, count)}, {"right", t.right},
                       {"on", o.on},            {"precision", precision}};
@@ -218,7 +220,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--data", o->data, "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")->required();
   app.add_option("--on", o->on, "cpu, reference or sim (bundles only); cpu")->check(CLI::IsMember({"cpu", "reference", "sim"}));
   app.add_option("--precision", o->precision, "float32 or int8; as the file has it")->check(CLI::IsMember({"float32", "int8"}));
-  app.add_option("--limit", o->limit, "Samples that are used, spread evenly; all")->check(CLI::PositiveNumber);
+  app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")->check(CLI::PositiveNumber);
   app.add_option("--threads", o->threads, "As many as there are cores")->check(CLI::PositiveNumber);
   app.add_flag("--training", o->training, "The training half of the data set instead of the test half");
   app.add_flag("--compare-float", o->compare, "Runs the float model too: its accuracy, how many labels agree, SQNR of the outputs");
