@@ -13,10 +13,8 @@ void normalise(Node& n, int opset, Rewriter& r) {
   const auto bound = [&](std::string_view name, std::size_t input) {
     const Attribute* a = n.attributes.find(name);
     if (!a) return;
-    std::vector<std::byte> bytes(size_bytes(dtype));
-    store_real({dtype, Shape{}, bytes.data(), {}}, 0, n.attributes.real(name));
     n.inputs.resize(std::max(n.inputs.size(), input + 1), no_value);
-    n.inputs[input] = r.constant({dtype, Shape{}, make_blob(std::move(bytes))});
+    n.inputs[input] = r.constant(make_number(dtype, n.attributes.real(name)));
     n.attributes.erase(name);
   };
   bound("min", 1);

@@ -94,6 +94,8 @@ using Accumulator = std::conditional_t<
                        std::conditional_t<std::is_unsigned_v<T> || std::is_same_v<T, Bool8>, std::uint64_t,
                                           std::int64_t>>>;
 
+/// State is named apart in each file: g++ 12 gives an instance external linkage although its
+/// template argument is internal, and the linker would merge instances of one name.
 /// y = State<accumulator, stored type>().add(x)....result(count, status) for each result. `real`:
 /// integers are seen as double.
 template <class List, template <class, class> class State, bool real = false>

@@ -96,4 +96,10 @@ void store_real(const MutableView& t, std::int64_t i, double value) noexcept {
   store_block(&value, t, i, 1, {});
 }
 
+Tensor make_number(DType dtype, double value) {
+  std::vector<std::byte> bytes(size_bytes(dtype));
+  store_real({dtype, Shape{}, bytes.data(), {}}, 0, value);
+  return {dtype, Shape{}, make_blob(std::move(bytes))};
+}
+
 }  // namespace longshore

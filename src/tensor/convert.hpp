@@ -14,6 +14,7 @@ template <int bits, bool is_signed> inline constexpr bool is_tiny<TinyInt<bits, 
 
 /// From is double, float or an integer; To is any stored type. Float to integer truncates and
 /// saturates, NaN gives 0; integer to integer keeps the low bits; to float rounds to nearest even.
+/// Types below 8 bits take the low bits of the 64-bit integer, as ONNX's own tests have it.
 template <class To, class From>
 To convert(From x) noexcept {
   if constexpr (std::is_same_v<To, Bool8>) {
@@ -26,12 +27,8 @@ To convert(From x) noexcept {
     if (value >= static_cast<double>(Limits::max())) return Limits::max();
     return static_cast<To>(value);
   } else if constexpr (is_tiny<To>) {
-    if constexpr (std::is_floating_point_v<From>) {
-      if (std::isnan(x)) return To(0);
-      if (x <= static_cast<From>(To::lowest())) return To(To::lowest());
-      if (x >= static_cast<From>(To::highest())) return To(To::highest());
-    }
-    return To(static_cast<std::int64_t>(x));
+    if constexpr (std::is_floating_point_v<From>) return To(convert<std::int64_t>(x));
+    else return To(static_cast<std::int64_t>(x));
   } else if constexpr (std::is_arithmetic_v<To>) {
     return static_cast<To>(x);
   } else {
@@ -55,5 +52,7 @@ double load_real(const TensorView&, std::int64_t i) noexcept;
 std::int64_t load_integer(const TensorView&, std::int64_t i) noexcept;
 /// Stores a number as the tensor's element type, by the rules of Cast.
 void store_real(const MutableView&, std::int64_t i, double value) noexcept;
+/// A scalar of any type but string.
+Tensor make_number(DType, double value);
 
 }  // namespace longshore

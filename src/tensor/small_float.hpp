@@ -33,7 +33,8 @@ struct SmallFloatFormat {
 
   static std::uint32_t encode(double value, Overflow overflow) noexcept {
     const std::uint32_t sign = std::signbit(value) ? sign_bit : 0;
-    if (std::isnan(value)) return is_e2m1 ? largest_code : unsigned_zero ? nan_code : sign | nan_code;
+    // e2m1 has no NaN: -0 stands for it, as in ml_dtypes and ONNX's tests.
+    if (std::isnan(value)) return is_e2m1 ? sign_bit : unsigned_zero ? nan_code : sign | nan_code;
     const double magnitude = std::fabs(value);
     std::uint32_t code = 0;
     if (std::isinf(value)) {
