@@ -256,6 +256,8 @@ TEST(OpsMath, MatMulIntegerDoesNotSaturate) {  // microsoft/onnxruntime#6004
   expect_values<std::int32_t>(run("() { y = MatMulInteger(u8[1,2]{255, 255}, i8[2,1]{127, 127}) return y }")[0], {64770});
 }
 
+__extension__ using Wide = __int128;
+
 /// The contract of requantisation in the wide and slow: exact integers and doubles.
 std::int32_t exact_requantise(std::int32_t acc, float sx, float sw, float sy, std::int32_t zero, std::int32_t lowest,
                               std::int32_t highest, Rounding mode) {
@@ -276,23 +278,23 @@ std::int32_t exact_requantise(std::int32_t acc, float sx, float sw, float sy, st
   double fraction = real;
   for (; fraction >= 1; exponent++) fraction /= 2;
   for (; fraction < 0.5; exponent--) fraction *= 2;
-  __int128 q = static_cast<__int128>(std::floor(fraction * 2147483648.0 + 0.5));
-  if (q == (__int128{1} << 31)) q /= 2, exponent++;
-  const auto floor_divide = [](__int128 a, __int128 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
-  __int128 y = 0;
+  Wide q = static_cast<Wide>(std::floor(fraction * 2147483648.0 + 0.5));
+  if (q == (Wide{1} << 31)) q /= 2, exponent++;
+  const auto floor_divide = [](Wide a, Wide b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  Wide y = 0;
   if (mode == Rounding::fixed31_single) {  // floor(acc * q / 2^(31 - exponent) + 1/2)
-    const __int128 unit = __int128{1} << (31 - exponent);
+    const Wide unit = Wide{1} << (31 - exponent);
     y = floor_divide(acc * q * 2 + unit, unit * 2);
   } else {
-    __int128 left = acc;
-    if (exponent > 0) left *= __int128{1} << exponent;
+    Wide left = acc;
+    if (exponent > 0) left *= Wide{1} << exponent;
     if (left > INT32_MAX) left = INT32_MAX;
     if (left < INT32_MIN) left = INT32_MIN;
     // Half away from zero, except that a negative half goes up.
-    const __int128 unit = __int128{1} << 31, product = left * q;
-    __int128 high = product >= 0 ? (product + unit / 2) / unit : -((-product + unit / 2 - 1) / unit);
+    const Wide unit = Wide{1} << 31, product = left * q;
+    Wide high = product >= 0 ? (product + unit / 2) / unit : -((-product + unit / 2 - 1) / unit);
     if (exponent < 0) {  // half away from zero
-      const __int128 divisor = __int128{1} << -exponent;
+      const Wide divisor = Wide{1} << -exponent;
       high = high >= 0 ? (high + divisor / 2) / divisor : -((-high + divisor / 2) / divisor);
     }
     y = high;
