@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "cpu/bind.hpp"
 #include "measure/runner.hpp"
@@ -19,6 +20,7 @@ class Kernels : public testing::TestWithParam<Isa> {
     if (!cpu::has_isa(GetParam())) GTEST_SKIP() << "this machine has no " << cpu::name(GetParam());
   }
   std::mt19937 rng{seed()};
+  Rounding rounding = Rounding::f32_even;
   int pick(int from, int to) { return from + static_cast<int>(rng() % static_cast<unsigned>(to - from + 1)); }
   template <class T>
   T one_of(std::initializer_list<T> list) { return *(list.begin() + pick(0, static_cast<int>(list.size()) - 1)); }
@@ -26,7 +28,15 @@ class Kernels : public testing::TestWithParam<Isa> {
   /// Runs the graph with and without fast kernels and compares; every node must use `kernel`.
   void check(const std::string& text, const char* kernel, int threads = 1) {
     SCOPED_TRACE(text);
-    const Graph g = parse(text);
+    Graph g = parse(text);
+    g.numbers = rounding;
+    // Quantised kernels want constant weights and bias: inputs named w and b become that.
+    for (std::size_t i = g.inputs.size(); i-- > 0;) {
+      Value& v = g[g.inputs[i]];
+      if (!v.type.quantised() || (v.name != "w" && v.name != "b")) continue;
+      v.constant = random(v.type);
+      g.inputs.erase(g.inputs.begin() + static_cast<std::ptrdiff_t>(i));
+    }
     std::vector<Tensor> in;
     for (ValueId v : g.inputs) in.push_back(random(g[v].type));
     RunnerOptions options;
@@ -45,6 +55,8 @@ class Kernels : public testing::TestWithParam<Isa> {
     if (!type.quantised()) return random_tensor(rng, type.dtype, shape);
     std::vector<std::byte> bytes(static_cast<std::size_t>(shape.elements()) * size_bytes(type.dtype));
     for (std::byte& b : bytes) b = static_cast<std::byte>(rng());
+    if (type.dtype == DType::i32)
+      for (std::int64_t i = 0; i < shape.elements(); i++) reinterpret_cast<std::int32_t*>(bytes.data())[i] %= 100000;
     return {type.dtype, shape, make_blob(std::move(bytes))};
   }
 
@@ -165,6 +177,148 @@ TEST_P(Kernels, BinaryF32) {
     check("(a: f32" + text.substr(0, cut) + ", b: f32" + text.substr(cut + 1) + ") { y = " + one_of({"Add", "Add"}) +
               "(a, b) return y }", "binary_f32", pick(1, 2));
   }
+}
+
+constexpr Rounding roundings[] = {Rounding::f32_even, Rounding::fixed31_single, Rounding::fixed31_double};
+
+TEST_P(Kernels, ConvI8) {
+  for (int i = 0; i < 90; i++) {
+    rounding = roundings[i % 3];
+    check(convolution(true, false), "conv_i8", pick(1, 3));
+  }
+}
+
+TEST_P(Kernels, DepthwiseI8) {
+  for (int i = 0; i < 60; i++) {
+    rounding = roundings[i % 3];
+    check(convolution(true, true), "depthwise_i8", pick(1, 2));
+  }
+}
+
+TEST_P(Kernels, GemmI8) {
+  for (int i = 0; i < 60; i++) {
+    rounding = roundings[i % 3];
+    const int m = one_of({1, 2, 5, 13, 40}), n = one_of({1, 7, 16, 33, 70}), k = one_of({1, 3, 17, 64, 401});
+    const bool matmul = pick(0, 1), tb = !matmul && pick(0, 1), bias = !matmul && pick(0, 1), relu = !matmul && pick(0, 1);
+    std::string scales, zeros;
+    for (int c = 0; c < n; c++) {
+      scales += (c ? ",0.0" : "0.0") + std::to_string(pick(100, 200));
+      zeros += c ? ",0" : "0";
+    }
+    const std::string by_column = " q([" + scales + "],[" + zeros + "], axis=" + (tb ? "0)" : "1)");
+    const bool stack = matmul && pick(0, 1);
+    check("(a: " + one_of<std::string>({"i8", "u8"}) + (stack ? list({2, m, k}) : list({m, k})) + " q(0.02, " +
+              std::to_string(pick(0, 100)) + "), w: i8" + (tb ? list({n, k}) : list({k, n})) + one_of<std::string>({by_column, " q(0.01, 0)"}) +
+              (bias ? ", b: i32" + one_of({list({n}), list({1, n})}) + " q(0.0002, 0)" : "") + ") { y: " + one_of<std::string>({"i8", "u8"}) + (stack ? list({2, m, n}) : list({m, n})) + " q(" +
+              one_of<std::string>({"0.1", "0.7"}) + ", " + std::to_string(pick(0, 90)) + ") = " +
+              (matmul ? "MatMul" : "com.microsoft.FusedGemm") + "(a, w" + (bias ? ", b" : "") +
+              (relu ? ", activation=\"Relu\"" : "") + (matmul ? "" : ", transB=" + std::to_string(tb)) + ") return y }",
+          "gemm_i8", pick(1, 3));
+  }
+}
+
+TEST_P(Kernels, Pools) {
+  for (int i = 0; i < 60; i++) {
+    const bool average = pick(0, 1);
+    const int kh = pick(1, 4), kw = pick(1, 4), h = kh + pick(0, 14), w = kw + pick(0, 50), dh = pick(1, 2), dw = pick(1, 2);
+    const std::string type = average ? "f32" : one_of<std::string>({"f32", "i8", "u8"});
+    std::string text = "(x: " + type + list({pick(1, 2), pick(1, 3), h * dh, w * dw}) + ") { y = ";
+    text += average ? "AveragePool" : "MaxPool";
+    text += "(x, kernel_shape=" + list({kh, kw}) + ", strides=" + list({pick(1, 3), pick(1, 3)}) + ", dilations=" + list({dh, dw});
+    if (dh == 1 && dw == 1) text += ", pads=" + list({pick(0, kh - 1), pick(0, kw - 1), pick(0, kh - 1), pick(0, kw - 1)});
+    if (average) text += ", count_include_pad=" + std::to_string(pick(0, 1));
+    check(text + ") return y }", "pool", pick(1, 2));
+  }
+  check("(x: i8[1,3,9,40] q(0.1, 5)) { y: i8[1,3,4,20] q(0.1, 5) = MaxPool(x, kernel_shape=[3,2], strides=[2,2]) return y }", "pool");
+}
+
+TEST_P(Kernels, MaxPoolKeepsNaN) {
+  const Graph g = parse("(x: f32[1,1,1,40]) { y = MaxPool(x, kernel_shape=[1,3]) return y }");
+  std::vector<float> x(40, 1.0f);
+  x[7] = x[30] = std::nanf("");
+  x[12] = 5;
+  const Tensor in = make_floats({1, 1, 1, 40}, x);
+  RunnerOptions options;
+  options.isa = GetParam();
+  compare(Runner(g, std::move(options)).run(std::span(&in, 1))[0], evaluate(g, std::span(&in, 1))[0], 0, 0);
+}
+
+TEST_P(Kernels, Rows) {
+  for (int n : {1, 3, 8, 16, 17, 64, 100, 1000}) {
+    const std::string dims = list({pick(1, 4), pick(1, 5), n});
+    check("(x: f32" + dims + ") { y = Softmax(x) return y }", "rows_f32", pick(1, 2));
+    check("(x: f32" + dims + ", s: f32[" + std::to_string(n) + "], b: f32[" + std::to_string(n) +
+              "]) { y = LayerNormalization(x, s, b) return y }", "rows_f32", pick(1, 2));
+    check("(x: f32" + dims + ") { y = Gelu(x) return y }", "rows_f32", pick(1, 2));
+  }
+  check("(x: f32[64,128]) { y = Gelu(x) return y }", "rows_f32", 2);
+}
+
+TEST_P(Kernels, SoftmaxKeepsNaN) {
+  const Graph g = parse("(x: f32[3,20]) { y = Softmax(x) return y }");
+  std::vector<float> x(60, 1.0f);
+  x[3] = std::nanf("");
+  x[39] = std::nanf("");
+  x[45] = -INFINITY;
+  const Tensor in = make_floats({3, 20}, x);
+  RunnerOptions options;
+  options.isa = GetParam();
+  compare(Runner(g, std::move(options)).run(std::span(&in, 1))[0], evaluate(g, std::span(&in, 1))[0], 1e-5f, 1e-7f);
+}
+
+TEST_P(Kernels, GlobalAveragePool) {
+  check("(x: f32[2,40,7,9]) { y = GlobalAveragePool(x) return y }", "global_average_pool", 2);
+  for (Rounding mode : roundings) {
+    rounding = mode;
+    check("(x: i8[2,40,7,9] q(0.1, 3)) { y: i8[2,40,1,1] q(0.02, -5) = GlobalAveragePool(x) return y }", "global_average_pool", 2);
+    check("(x: u8[1,3,50] q(0.1, 130)) { y: i8[1,3,1] q(0.02, -5) = GlobalAveragePool(x) return y }", "global_average_pool");
+  }
+}
+
+TEST_P(Kernels, BinaryI8) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div"})
+    for (const char* dims : {"[5] [5] [5]", "[4,5,33] [4,5,33] [4,5,33]", "[4,5,33] [5,1] [4,5,33]", "[4,1,33] [5,1] [4,5,33]",
+                             "[1] [70] [70]"}) {
+      std::istringstream parts(dims);
+      std::string a, b, y;
+      parts >> a >> b >> y;
+      check("(a: " + one_of<std::string>({"i8", "u8"}) + a + " q(0.1, 3), b: i8" + b + " q(0.037, -7)) { y: " +
+                one_of<std::string>({"i8", "u8"}) + y + " q(0.11, 20) = " + op + "(a, b) return y }",
+            "binary_i8", pick(1, 2));
+    }
+}
+
+TEST_P(Kernels, RecodeI8) {
+  for (int n : {1, 7, 16, 100, 40000}) {
+    const std::string dims = list({n});
+    for (const std::string type : {"i8", "u8"}) {
+      check("(x: f32" + dims + ") { y: " + type + dims + " q(0.02, 7) = longshore.Quantize(x) return y }", "recode_i8", 2);
+      check("(x: " + type + dims + " q(0.3, 7)) { y = longshore.Dequantize(x) return y }", "recode_i8", 2);
+    }
+  }
+}
+
+TEST_P(Kernels, Tables) {
+  for (const char* op : {"Sigmoid", "Tanh", "HardSwish", "Relu"})
+    check(std::string("(x: i8[3,700] q(0.05, 11)) { y: i8[3,700] q(0.02, -30) = ") + op + "(x) return y }", "table", 2);
+}
+
+TEST_P(Kernels, Transpose) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"[40,50]", "[1,0]"}, {"[2,3,40,50]", "[0,2,3,1]"}, {"[2,40,50,3]", "[0,3,1,2]"}, {"[3,4,5,6]", "[0,2,1,3]"},
+      {"[3,4,5,6]", "[3,2,1,0]"}, {"[7,1,9]", "[1,2,0]"}, {"[2,3,4,5,6]", "[4,0,3,1,2]"}, {"[8]", "[0]"}, {"[1,1]", "[1,0]"}};
+  for (const auto& [dims, perm] : rows)
+    for (const char* type : {"f32", "i8", "i64", "f16"})
+      check(std::string("(x: ") + type + dims + ") { y = Transpose(x, perm=" + perm + ") return y }", "transpose", pick(1, 2));
+}
+
+TEST_P(Kernels, ResizeNearest) {
+  for (const char* how : {"coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\"",
+                          "coordinate_transformation_mode=\"half_pixel\""})
+    for (const char* scales : {"1,1,2,2", "1,1,3,1", "1,1,4,5"})
+      for (const char* type : {"f32", "i8"})
+        check(std::string("(x: ") + type + "[2,3,5,7]) { y = Resize(x, _, f32[4]{" + scales + "}, mode=\"nearest\", " + how +
+                  ") return y }", "resize_nearest", 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Kernels, testing::Values(Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512vnni),

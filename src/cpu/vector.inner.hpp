@@ -34,6 +34,9 @@ LONGSHORE_INLINE V min(V a, V b) { return _mm512_min_ps(a, b); }
 LONGSHORE_INLINE V where_greater(V a, V b, V yes, V no) {
   return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_GT_OQ), no, yes);
 }
+LONGSHORE_INLINE V where_nan(V test, V yes, V no) {
+  return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(test, test, _CMP_UNORD_Q), no, yes);
+}
 LONGSHORE_INLINE V root(V a) { return _mm512_sqrt_ps(a); }
 LONGSHORE_INLINE V magnitude(V a) { return _mm512_abs_ps(a); }
 LONGSHORE_INLINE I nearest(V a) { return _mm512_cvtps_epi32(a); }
@@ -66,6 +69,9 @@ LONGSHORE_INLINE V max(V a, V b) { return _mm256_max_ps(a, b); }
 LONGSHORE_INLINE V min(V a, V b) { return _mm256_min_ps(a, b); }
 LONGSHORE_INLINE V where_greater(V a, V b, V yes, V no) {
   return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_GT_OQ));
+}
+LONGSHORE_INLINE V where_nan(V test, V yes, V no) {
+  return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(test, test, _CMP_UNORD_Q));
 }
 LONGSHORE_INLINE V root(V a) { return _mm256_sqrt_ps(a); }
 LONGSHORE_INLINE V magnitude(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
@@ -100,6 +106,7 @@ LONGSHORE_INLINE V div(V a, V b) { return a / b; }
 LONGSHORE_INLINE V max(V a, V b) { return a > b ? a : b; }
 LONGSHORE_INLINE V min(V a, V b) { return a < b ? a : b; }
 LONGSHORE_INLINE V where_greater(V a, V b, V yes, V no) { return a > b ? yes : no; }
+LONGSHORE_INLINE V where_nan(V test, V yes, V no) { return test == test ? no : yes; }
 LONGSHORE_INLINE V root(V a) {
   for (int i = 0; i < 4; i++) a[i] = __builtin_sqrtf(a[i]);
   return a;
@@ -156,6 +163,8 @@ LONGSHORE_INLINE V exp(V x) {
   y = where_greater(x, all(88.7228f), all(__builtin_inff()), y);
   return where_greater(all(-87.33f), x, all(0.0f), y);
 }
+/// The larger, or NaN where either is NaN.
+LONGSHORE_INLINE V larger(V a, V b) { return where_nan(a, a, max(a, b)); }
 /// 1 / (1 + e^-x)
 LONGSHORE_INLINE V sigmoid(V x) { return div(all(1.0f), add(all(1.0f), exp(sub(all(0.0f), x)))); }
 

@@ -11,7 +11,8 @@ std::span<const Operator> operator_table() {
   static const std::vector<Operator> table = [] {
     std::vector<Operator> rows;
     for (const OpDef* op : ops::all())
-      if (op->eval) rows.push_back({op->domain, op->name, op->scratch, op->eval, op->eval_quantised, &op->schema});
+      if (op->eval) rows.push_back({op->domain, op->name, op->scratch, op->eval, op->eval_quantised, &op->schema,
+                                       op->quant == Quant::table});
     return rows;
   }();
   return table;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "run/loaded.hpp"
+#include "run/table.hpp"
 
 namespace longshore {
 namespace {
@@ -63,8 +64,11 @@ class Loader {
     for (const Operator& each : model_.operators)
       if (plain(each.domain) == plain(s.domain) && each.name == s.name) out.op = &each;
     if (out.op && out.op->schema) LONGSHORE_TRY(check_schema(*out.op->schema, s, inputs));
-    if (model_.options.fast_kernels && s.nested.empty())
-      out.kernel = cpu::bind({s.domain, s.name, s.attributes, inputs, outputs, p.numbers, isa_});
+    if (model_.options.fast_kernels && s.nested.empty()) {
+      const cpu::BindRequest request{s.domain, s.name, s.attributes, inputs, outputs, p.numbers, isa_};
+      out.kernel = cpu::bind(request);
+      if (!out.kernel && out.op) out.kernel = bind_table(*out.op, request);
+    }
     if (out.kernel) {
       out.op = nullptr;
       return {};  // its scratch depends on the context's threads

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "cpu/support/conv.hpp"
 #include "cpu/support/gemm_f32.hpp"
 
@@ -10,17 +8,6 @@ using namespace cpu;  // NOLINT: this file is about cpu kernels
 
 /// Floats of one block of unfolded input: about a quarter of a typical L2.
 constexpr std::int64_t block_floats = 65536;
-
-void copy_floats(float* to, const float* from, std::int64_t n) {
-  constexpr std::int64_t step = 8;
-  if (n < step) {
-    for (std::int64_t i = 0; i < n; i++) to[i] = from[i];
-    return;
-  }
-  std::int64_t i = 0;
-  for (; i + step <= n; i += step) std::memcpy(to + i, from + i, step * sizeof(float));
-  if (i < n) std::memcpy(to + n - step, from + n - step, step * sizeof(float));
-}
 
 /// C[group_out x pixels] = W * unfolded X, one block of pixels at a time; the unfolded block is
 /// made in scratch and stays in L2 while all output channels use it.
@@ -94,7 +81,7 @@ class Conv final : public BoundKernel {
   void block(const Part& part, const float* x, const float* weights, const float* bias, const float* residual, float* y,
              float* unfolded) const noexcept {
     const std::int64_t plane = s_.window.out_plane(), mr = static_cast<std::int64_t>(gemm_.rows),
-                       nr = static_cast<std::int64_t>(gemm_.columns), depth = s_.depth();
+                       nr = static_cast<std::int64_t>(gemm_.columns), depth = s_.depth(), taps = s_.window.taps();
     const std::int64_t count = std::min(pixels_, plane - part.pixel);
     const std::int64_t channel0 = part.group * s_.group_out;
     x += (part.image * s_.groups + part.group) * s_.group_in * s_.window.in_plane();
@@ -109,7 +96,9 @@ class Conv final : public BoundKernel {
     for (std::int64_t k0 = 0; k0 < depth; k0 += depth_) {
       const std::int64_t deep = std::min(depth_, depth - k0);
       const bool last = k0 + deep == depth;
-      for (std::int64_t k = 0; k < deep; k++) unfold(x, k0 + k, part.pixel, count, unfolded + k * stride_);
+      for (std::int64_t k = k0; k < k0 + deep; k++)
+        unfold(s_.window, x + k / taps * s_.window.in_plane(), k % taps, part.pixel, count, 0.0f,
+               unfolded + (k - k0) * stride_);
       for (std::int64_t m = part.from; m < part.to; m += mr) {
         GemmTileF32 t{};
         t.m = static_cast<std::size_t>(std::min(mr, s_.group_out - m));
@@ -133,31 +122,6 @@ class Conv final : public BoundKernel {
             activation_.apply(out + (m + static_cast<std::int64_t>(i)) * plane, static_cast<std::size_t>(count));
       }
     }
-  }
-
-  /// Row k of the unfolded input for the pixels [from, from + count).
-  void unfold(const float* x, std::int64_t k, std::int64_t from, std::int64_t count, float* to) const noexcept {
-    const Window& w = s_.window;
-    const std::int64_t tap = k % w.taps(), channel = k / w.taps();
-    x += channel * w.in_plane();
-    if (w.pointwise()) return copy_floats(to, x + from, count);
-    const std::int64_t row_shift = tap / w.columns.kernel * w.rows.dilation - w.rows.begin;
-    const std::int64_t tap_column = tap % w.columns.kernel;
-    const std::int64_t shift = tap_column * w.columns.dilation - w.columns.begin, step = w.columns.stride;
-    const Span inside = w.columns.outputs_of_tap(tap_column);
-    for_each_row(w, from, count, [&](std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t n) {
-      float* row_to = to + at - column;  // indexed by output column
-      const std::int64_t in_row = row * w.rows.stride + row_shift, end = column + n;
-      const bool outside = in_row < 0 || in_row >= w.rows.in;
-      const std::int64_t first = outside ? end : std::clamp(inside.from, column, end);
-      const std::int64_t stop = outside ? end : std::clamp(inside.to, first, end);
-      for (std::int64_t i = column; i < first; i++) row_to[i] = 0;
-      const float* row_from = x + in_row * w.columns.in + shift;
-      if (step == 1) copy_floats(row_to + first, row_from + first, stop - first);
-      else
-        for (std::int64_t i = first; i < stop; i++) row_to[i] = row_from[i * step];
-      for (std::int64_t i = stop; i < end; i++) row_to[i] = 0;
-    });
   }
 
   ConvShape s_;

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstring>
+
 #include "cpu/support/window.hpp"
 
 namespace longshore::cpu {
@@ -45,6 +47,42 @@ void for_each_row(const Window& w, std::int64_t from, std::int64_t count, F&& f)
     f(done, row, column, n);
     done += n;
   }
+}
+
+/// memcpy whose short copies are inlined.
+template <class T>
+void copy_elements(T* to, const T* from, std::int64_t n) {
+  constexpr std::int64_t step = 32 / sizeof(T);
+  if (n < step) {
+    for (std::int64_t i = 0; i < n; i++) to[i] = from[i];
+    return;
+  }
+  std::int64_t i = 0;
+  for (; i + step <= n; i += step) std::memcpy(to + i, from + i, step * sizeof(T));
+  if (i < n) std::memcpy(to + n - step, from + n - step, step * sizeof(T));
+}
+
+/// The input plane as tap `tap` sees it: to[i] is its element for output pixel from + i.
+template <class T>
+void unfold(const Window& w, const T* plane, std::int64_t tap, std::int64_t from, std::int64_t count, T padding, T* to) {
+  if (w.pointwise()) return copy_elements(to, plane + from, count);
+  const std::int64_t row_shift = tap / w.columns.kernel * w.rows.dilation - w.rows.begin;
+  const std::int64_t tap_column = tap % w.columns.kernel;
+  const std::int64_t shift = tap_column * w.columns.dilation - w.columns.begin, step = w.columns.stride;
+  const Span inside = w.columns.outputs_of_tap(tap_column);
+  for_each_row(w, from, count, [&](std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t n) {
+    T* row_to = to + at - column;  // indexed by output column
+    const std::int64_t in_row = row * w.rows.stride + row_shift, end = column + n;
+    const bool outside = in_row < 0 || in_row >= w.rows.in;
+    const std::int64_t first = outside ? end : std::clamp(inside.from, column, end);
+    const std::int64_t stop = outside ? end : std::clamp(inside.to, first, end);
+    for (std::int64_t i = column; i < first; i++) row_to[i] = padding;
+    const T* row_from = plane + in_row * w.columns.in + shift;
+    if (step == 1) copy_elements(row_to + first, row_from + first, stop - first);
+    else
+      for (std::int64_t i = first; i < stop; i++) row_to[i] = row_from[i * step];
+    for (std::int64_t i = stop; i < end; i++) row_to[i] = padding;
+  });
 }
 
 }  // namespace longshore::cpu

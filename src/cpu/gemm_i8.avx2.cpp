@@ -1,0 +1,8 @@
+#include "cpu/gemm_i8_body.inner.hpp"
+#include "cpu/kernel.hpp"
+
+namespace longshore::inners {
+
+extern constinit const cpu::Inner inner_gemm_i8_avx2 = {"gemm_i8", cpu::Isa::avx2, &cpu::gemm_i8};
+
+}  // namespace longshore::inners
