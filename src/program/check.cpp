@@ -209,6 +209,10 @@ Status check(const Machine& m, const MemorySizes& sizes, const Instruction& inst
     if (r.end() > size)
       return refuse("overflow: %s reaches byte %llu of %s, which has %llu", r.operand,
                     static_cast<unsigned long long>(r.end()), name(r.space), static_cast<unsigned long long>(size));
+    // Runs that interleave with themselves could be far more than bytes: nothing lays tiles out so.
+    const Region merged = r.merged();
+    if (Wide{merged.count[0]} * merged.count[1] * merged.count[2] * merged.run > size)
+      return refuse("%s: the strides make runs overlap many times", r.operand);
     if (r.write && !r.disjoint_runs()) return refuse("%s: the strides make written runs overlap", r.operand);
     if (r.space == Space::sram && instruction.queue == Queue::vector)
       LONGSHORE_TRY(aligned(r.operand, r.address, m.vector_alignment));
