@@ -40,7 +40,7 @@ bool sweep(const Pass& pass, Graph& g) {
     // A node replaced in this sweep is dead already.
     const bool live = std::any_of(n.outputs.begin(), n.outputs.end(),
                                   [&](ValueId v) { return v != no_value && uses[index(v)] > 0; });
-    if (!live) continue;
+    if (!live || n.output() == no_value) continue;  // rules replace the first output
     const std::size_t nodes = g.nodes.size(), values = g.values.size();
     // Rules hold pointers to nodes and types while they add a few.
     g.nodes.reserve(nodes + 32);
