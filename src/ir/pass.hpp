@@ -34,7 +34,11 @@ class Match {
 
   /// The node that computes v if it is of operator `op`, else null. v may be no_value.
   const Node* def(ValueId v, std::string_view op) const;
-  const TensorType& type(ValueId v) const { return g_[v].type; }
+  /// Of no_value: not known.
+  const TensorType& type(ValueId v) const {
+    static const TensorType unknown = TensorType::unranked(DType::undefined);
+    return v == no_value ? unknown : g_[v].type;
+  }
   const Tensor* constant(ValueId v) const { return g_.constant(v); }
   /// The one element of a float (f32, f64, f16) or integer constant, as double.
   std::optional<double> scalar(ValueId v) const;
