@@ -40,6 +40,8 @@ void mac(const Graph& g, const Node& n, Reasons& out) {
     no(out, str("its weight scales lie along axis ", wq.axis), str("quantise the weights along axis ", axis));
   if (n.input(2) != no_value && (!g.constant(n.input(2)) || g[n.input(2)].type.dtype != DType::i32))
     no(out, "its bias is not an i32 constant", "make the bias a constant and quantise it");
+  else if (const Tensor* b = g.constant(n.input(2)); b && b->elements() != 1 && (b->elements() != extent_of(g[n.output()].type)->c || b->shape.back() != b->elements()))
+    no(out, "its bias differs from row to row", "add it as a node of its own");
   if (n.input(3) != no_value) no(out, "it adds a residual input", "keep the Add as a node of its own");
   if (conv && x.rank() != 3 && x.rank() != 4)
     no(out, str("its input has rank ", x.rank(), "; the NPU walks one or two spatial dims"), "split the third spatial dim");
@@ -51,6 +53,8 @@ void mac(const Graph& g, const Node& n, Reasons& out) {
       no(out, "alpha or beta is not 1", "fold alpha and beta into the weights");
   }
   const std::string_view activation = n.attributes.text("activation");
+  if (activation == "Clip" && n.attributes.reals("activation_params").size() != 2)
+    no(out, "its Clip lacks activation_params", "give the least and the greatest number there");
   if (!activation.empty() && activation != "Relu" && activation != "Clip")
     no(out, str("its activation ", activation, " is no clamp"), "keep the activation as a node of its own");
 }
