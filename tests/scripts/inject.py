@@ -18,7 +18,8 @@ import small_net  # noqa: E402
 
 check = cli.Checks()
 first = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-SEEDS = range(first, first + 200)
+SEEDS = 200
+ENOUGH = 10  # changes that reach the comparison: most draws are waits and signals, which the verifier refuses
 
 
 def inject(bundle, target):
@@ -29,29 +30,37 @@ def inject(bundle, target):
                f"{target}: much of it runs on the NPU", answer)
     counts, operations = collections.Counter(), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for seed, done in pool.map(lambda seed: (seed, cli.run("compare", bundle, "--inject", seed, "--json")), SEEDS):
-            name = f"{target}, seed {seed}"
-            if not check.that(done.returncode in (0, 1) and done.stdout, name, f"exit code {done.returncode}: {done.stderr[-400:]}"):
-                continue
-            answer = json.loads(done.stdout.splitlines()[-1])
-            injected = answer["injected"]
-            verdict, what = injected["verdict"], f"{injected['instruction']} {injected['operand']}: {injected['before']} -> {injected['after']}"
-            counts[verdict] += 1
-            operations[injected["operation"]] += 1
-            check.that(injected["why"], name, f"{what}: {verdict} without a reason")
-            if verdict == "different":
-                difference = answer["first_difference"]
-                check.that(done.returncode == 1 and answer["different_bytes"] > 0, name, f"{what}: exit code {done.returncode}")
-                check.that(difference and difference["layer"] in injected["layers"] + injected["readers"], name,
-                           f"{what}: it fails at {difference}, which is neither of {injected['layers']} nor of {injected['readers']}")
-            elif verdict == "stopped":
-                check.that(done.returncode == 1, name, f"{what}: exit code {done.returncode}")
-            else:
-                check.that(verdict in ("refused by the verifier", "dead", "timing-only"), name, f"{what}: {verdict} ({injected['why']})")
-                check.that(done.returncode == 0, name, f"{what}: {verdict}, but exit code {done.returncode}")
-    print(f"{target}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+        seed = first
+        while seed < first + SEEDS or (counts["different"] < ENOUGH and seed < first + 5 * SEEDS):
+            seeds = range(seed, seed + SEEDS // 4)
+            seed = seeds.stop
+            judge(target, counts, operations, pool.map(lambda s: (s, cli.run("compare", bundle, "--inject", s, "--json")), seeds))
+    print(f"{target}, {seed - first} seeds: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
     print(f"{target}: " + ", ".join(f"{count} {operation}" for operation, count in operations.most_common()))
-    check.that(counts["different"] >= len(SEEDS) // 40, f"{target}: enough of the changes reach the comparison", counts)
+    check.that(counts["different"] >= ENOUGH, f"{target}: enough of the changes reach the comparison", counts)
+
+
+def judge(target, counts, operations, results):
+    for seed, done in results:
+        name = f"{target}, seed {seed}"
+        if not check.that(done.returncode in (0, 1) and done.stdout, name, f"exit code {done.returncode}: {done.stderr[-400:]}"):
+            continue
+        answer = json.loads(done.stdout.splitlines()[-1])
+        injected = answer["injected"]
+        verdict, what = injected["verdict"], f"{injected['instruction']} {injected['operand']}: {injected['before']} -> {injected['after']}"
+        counts[verdict] += 1
+        operations[injected["operation"]] += 1
+        check.that(injected["why"], name, f"{what}: {verdict} without a reason")
+        if verdict == "different":
+            difference = answer["first_difference"]
+            check.that(done.returncode == 1 and answer["different_bytes"] > 0, name, f"{what}: exit code {done.returncode}")
+            check.that(difference and difference["layer"] in injected["layers"] + injected["readers"], name,
+                       f"{what}: it fails at {difference}, which is neither of {injected['layers']} nor of {injected['readers']}")
+        elif verdict == "stopped":
+            check.that(done.returncode == 1, name, f"{what}: exit code {done.returncode}")
+        else:
+            check.that(verdict in ("refused by the verifier", "dead", "timing-only"), name, f"{what}: {verdict} ({injected['why']})")
+            check.that(done.returncode == 0, name, f"{what}: {verdict}, but exit code {done.returncode}")
 
 
 with tempfile.TemporaryDirectory() as scratch:
