@@ -88,7 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="rk3588-like", help="the target, %(default)s")
     parser.add_argument("--images", type=int, default=0, metavar="N", help="only N test images; all 10,000")
-    parser.add_argument("--compare", type=int, default=50, metavar="N", help="images compared byte by byte, for each net; %(default)s")
+    parser.add_argument("--compare", type=int, default=100, metavar="N", help="images compared byte by byte, for each net; %(default)s")
     options = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
 

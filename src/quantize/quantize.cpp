@@ -36,7 +36,9 @@ class Quantiser {
     choose(groups);
     absorb_clamps();
     observe_inputs_of_weights();
-    return build();
+    Graph out = build();
+    warn_of_coarser_weights();
+    return out;
   }
 
  private:
@@ -354,11 +356,20 @@ class Quantiser {
       out_[copy.inputs[2]].type.quant = {layer.bias_scales, std::vector<std::int32_t>(layer.bias_scales.size()), 0};
     }
     if (layer.enlarged > 0)
-      warn(str(describe(n), ": ", layer.enlarged, " of ", layer.scales.size(),
-               " channels got a coarser weight scale so that bias and sums fit in int32"));
+      coarser_.push_back(str("'", n.origin.name, "' (", layer.enlarged, " of ", layer.scales.size(), " channels)"));
   }
 
   void warn(std::string text) { report_.warnings.push_back(std::move(text)); }
+
+  /// One line, however many nodes: channels that are almost constant are common.
+  void warn_of_coarser_weights() {
+    if (coarser_.empty()) return;
+    constexpr std::size_t shown = 3;
+    std::string text = "for bias and sums to fit in int32, channels got a coarser weight scale in ";
+    for (std::size_t i = 0; i < std::min(coarser_.size(), shown); i++) text += str(i ? ", " : "", coarser_[i]);
+    if (coarser_.size() > shown) text += str(" and ", coarser_.size() - shown, " other nodes");
+    warn(std::move(text));
+  }
 
   const Calibration& calibration_;
   const QuantizeOptions& options_;
@@ -370,6 +381,7 @@ class Quantiser {
   std::map<ValueId, RangeStatistics> seen_;
   std::map<ValueId, ScaleAndZero> scales_;
   std::map<ValueId, ValueRecord> records_;
+  std::vector<std::string> coarser_;  // nodes whose weights gave way to their bias
   std::map<ValueId, ChannelMeans> means_;
   std::set<std::size_t> absorbed_;
   std::vector<ValueId> floats_, codes_;  // in out_, by value of in_

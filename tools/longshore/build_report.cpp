@@ -8,7 +8,8 @@
 namespace longshore {
 namespace {
 
-std::string short_name(const std::string& s, std::size_t most) { return s.size() <= most ? s : s.substr(0, most - 3) + "..."; }
+/// The end of a name says more than its beginning: exporters write paths.
+std::string short_name(const std::string& s, std::size_t most) { return s.size() <= most ? s : "..." + s.substr(s.size() - (most - 3)); }
 
 /// The node that a fused or alias node's work is part of, or itself.
 std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
@@ -68,7 +69,7 @@ void show(std::ostream& out, const BuildReport& r) {
   const Placement& p = r.plan.placement;
   const double total = std::max(r.latency_ms(), 1e-9);
   const auto fused = fused_into(r.plan);
-  out << fmt::format("{:<32} {:<22} {:<4} {:>9} {:>9} {:>6}  {}\n", "node", "op", "unit", "MMAC", "us", "%", "note");
+  out << fmt::format("{:<32} {:<20} {:<4} {:>9} {:>9} {:>6}  {}\n", "node", "op", "unit", "MMAC", "us", "%", "note");
   std::size_t folded = 0;
   for (std::size_t i = 0; i < p.nodes.size(); i++) {
     const NodePlacement& n = p.nodes[i];
@@ -78,8 +79,8 @@ void show(std::ostream& out, const BuildReport& r) {
     if (const auto head = fused.find(i); head != fused.end()) note = "fused into " + short_name(p.graph.nodes[head->second].origin.name, 30);
     else if (n.unit == Unit::npu && us == 0) note = "no work: other addresses";
     if (n.unit == Unit::cpu && us == 0 && n.reasons.size() == 1 && n.form == Form::view) folded++;
-    out << fmt::format("{:<32} {:<22} {:<4} {:>9.2f} {:>9.1f} {:>6.1f}  {}\n", short_name(node.origin.name, 32), short_name(qualified_name(*node.op), 22),
-                       n.unit == Unit::npu ? "npu" : "cpu", static_cast<double>(n.macs) * 1e-6, us, us * 0.1 / total, note);
+    out << fmt::format("{:<32} {:<20} {:<4} {:>9.2f} {:>9.1f} {:>6.1f}{}{}\n", short_name(node.origin.name, 32), short_name(std::string(node.op->name), 20),
+                       n.unit == Unit::npu ? "npu" : "cpu", static_cast<double>(n.macs) * 1e-6, us, us * 0.1 / total, note.empty() ? "" : "  ", note);
     if (n.unit == Unit::npu || !p.target.machine.present) continue;
     for (const Reason& reason : n.reasons)
       out << "      " << reason.text << (reason.where.empty() ? "" : " (" + reason.where + ")") << "; " << reason.change << "\n";
