@@ -141,6 +141,33 @@ TEST(Import, ClampsThatSaturationDoesAlreadyGo) {
   expect_same_bytes(kept, import_quantised(kept));
 }
 
+TEST(Import, UnsignedCodesInsideTheGraphBecomeSigned) {
+  const Graph g = parse(
+      "(x: f32[1,2,4,4]) { q = QuantizeLinear(x, f32[]{0.1}, u8[]{120}) w = u8[3,2,1,1]{1,200,30,128,255,0} "
+      "a = QLinearConv(q, f32[]{0.1}, u8[]{120}, w, f32[3]{0.1,0.02,0.05}, u8[3]{128,100,128}, f32[]{0.3}, u8[]{100}) "
+      "m = MaxPool(a, kernel_shape=[2,2]) d = DequantizeLinear(m, f32[]{0.3}, u8[]{100}) s = Sigmoid(d) "
+      "p = QuantizeLinear(s, f32[]{0.00390625}, u8[]{0}) y = DequantizeLinear(p, f32[]{0.00390625}, u8[]{0}) return y }");
+  const Graph q = import_quantised(g);
+  EXPECT_THAT(operators(q), ElementsAre("longshore.Quantize", "Conv", "MaxPool", "Sigmoid", "longshore.Dequantize"));
+  for (const Value& v : q.values) EXPECT_NE(v.type.dtype, DType::u8) << v.name;
+  expect_same_bytes(g, q);
+}
+
+TEST(Import, MovesOfUnsignedOutputsKeepTheirType) {
+  const Graph g = parse(
+      "(x: f32[1,2,4,4]) { q = QuantizeLinear(x, f32[]{0.1}, u8[]{120}) m = MaxPool(q, kernel_shape=[2,2]) return m }");
+  const Graph q = import_quantised(g);
+  EXPECT_EQ(q[q.outputs[0]].type.dtype, DType::u8);
+  expect_same_bytes(g, q);
+}
+
+TEST(Import, APadWithACodeStaysAsItIs) {
+  const Graph g = parse(
+      "(x: f32[1,4]) { q = QuantizeLinear(x, f32[]{0.1}, u8[]{120}) p = Pad(q, i64[4]{0,1,0,1}, u8[]{7}) "
+      "y = DequantizeLinear(p, f32[]{0.1}, u8[]{120}) return y }");
+  expect_same_bytes(g, import_quantised(g));
+}
+
 TEST(Import, WhatIsNotConstantStays) {
   const Graph g = parse("(x: f32[4], s: f32[]) { q = QuantizeLinear(x, s, u8[]{3}) y = DequantizeLinear(q, s, u8[]{3}) return y }");
   EXPECT_THAT(operators(import_quantised(g)), ElementsAre("QuantizeLinear", "DequantizeLinear"));

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "ir/op.hpp"
 #include "quantize/fold.hpp"
+#include "quantize/signed_codes.hpp"
 #include "tensor/quant.hpp"
 
 namespace longshore {
@@ -107,6 +108,8 @@ class Importer {
 
   /// A move of codes without a scale of its own: it has that of its neighbours.
   bool is_move(const Node& n) const {
+    for (std::size_t k = 1; k < n.inputs.size(); k++)  // such as a code to pad with
+      if (n.inputs[k] != no_value && code_types.has(g_[n.inputs[k]].type.dtype)) return false;
     return n.op->quant == Quant::same && !n.inputs.empty() && n.inputs[0] != no_value && !g_.constant(n.inputs[0]) &&
            code_types.has(g_[n.inputs[0]].type.dtype) && n.op->eval_quantised;
   }
@@ -224,7 +227,7 @@ class Importer {
 Graph import_quantised(const Graph& g) {
   Graph explicit_form = Importer(g).run();
   if (explicit_form == g) return g;
-  Graph out = fold_dequantised(explicit_form);
+  Graph out = with_signed_codes(fold_dequantised(explicit_form));
   verify(out);
   return out;
 }
