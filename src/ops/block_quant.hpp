@@ -44,6 +44,21 @@ inline Status scale_grid(const Shape& x, const Shape& scale, const Attributes& a
   return {};
 }
 
+/// f(first, values, count) for runs of x's elements as double, which holds each exactly.
+template <class F>
+Status for_blocks(const TensorView& x, F&& f) noexcept {
+  constexpr std::int64_t block = 256;
+  double values[block];
+  const auto* bytes = x.as<std::byte>();
+  const auto size = static_cast<std::int64_t>(size_bytes(x.dtype));
+  for (std::int64_t first = 0, n = x.elements(); first < n; first += block) {
+    const Shape run{std::min(block, n - first)};
+    LONGSHORE_TRY(cast_tensor({x.dtype, run, bytes + first * size, {}}, {DType::f64, run, values, {}}));
+    LONGSHORE_TRY(f(first, values, run[0]));
+  }
+  return {};
+}
+
 /// A value rounded to what an element type can hold (f16, bf16; others: float).
 inline float round_to(DType t, float x) noexcept {
   if (t == DType::f16) return Float16(x);

@@ -22,12 +22,16 @@ Status eval(EvalContext& c) noexcept {
   LONGSHORE_TRY(zero_point_fits(scale, zero));
   MutableView y;
   LONGSHORE_TRY(c.output(0, x.shape, y));
-  for (std::int64_t i = 0, n = x.elements(); i < n; i++) {
-    const std::int64_t k = grid.index(i);
-    const double shifted = load_real(x, i) - (zero.present() ? load_real(zero, k) : 0.0);  // exact
-    store_real(y, i, static_cast<float>(shifted) * static_cast<float>(load_real(scale, k)));
-  }
-  return {};
+  auto* bytes = y.as<std::byte>();
+  const auto size = static_cast<std::int64_t>(size_bytes(y.dtype));
+  return for_blocks(x, [&](std::int64_t first, double* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i++) {
+      const std::int64_t k = grid.index(first + i);
+      const double shifted = values[i] - (zero.present() ? load_real(zero, k) : 0.0);  // exact
+      values[i] = static_cast<float>(shifted) * static_cast<float>(load_real(scale, k));
+    }
+    return cast_tensor({DType::f64, Shape{count}, values, {}}, {y.dtype, Shape{count}, bytes + first * size, {}});
+  });
 }
 
 }  // namespace

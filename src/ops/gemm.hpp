@@ -146,7 +146,7 @@ inline void facts_gemm(const NodeTypes& n, Facts& facts) {
 }
 inline std::int64_t macs_gemm(const NodeTypes& n) {
   const std::optional<GemmPlan> p = gemm_plan_of(n);
-  return p ? p->m * p->n * p->k : 0;
+  return p ? saturating_product({p->m, p->n, p->k}) : 0;
 }
 
 }  // namespace longshore::ops

@@ -69,7 +69,7 @@ void facts(const NodeTypes& n, Facts& facts) {
 
 std::int64_t macs(const NodeTypes& n) {
   const std::optional<MatMulPlan> p = plan(n);
-  return p ? p->batch.elements() * p->m * p->n * p->k : 0;
+  return p ? saturating_product({p->batch.elements(), p->m, p->n, p->k}) : 0;
 }
 
 }  // namespace

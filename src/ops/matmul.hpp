@@ -65,6 +65,14 @@ inline void infer_product(InferContext& c, std::size_t a, std::size_t b, DType d
   c.output(0, *out);
 }
 
+/// The product of sizes for reports; the largest number where it does not fit.
+inline std::int64_t saturating_product(std::initializer_list<std::int64_t> sizes) {
+  std::int64_t product = 1;
+  for (std::int64_t size : sizes)
+    if (__builtin_mul_overflow(product, size, &product)) return INT64_MAX;
+  return product;
+}
+
 /// Floats sum in double, half types in float, integers modulo 2^64.
 template <class T>
 using ProductSum = std::conditional_t<

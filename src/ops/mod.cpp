@@ -9,6 +9,8 @@ Status eval(EvalContext& c) noexcept {
   return eval_binary_with<NumberTypes, void>(c, [=](auto a, auto b, Status& status) {
     using T = decltype(a);
     if constexpr (std::is_integral_v<T>) {
+      if constexpr (std::is_signed_v<T>)
+        if (b == T{-1}) return T{0};  // even of the smallest integer, which has no quotient
       if (!divides(a, b, status)) return T{0};
       const auto rest = static_cast<T>(a % b);
       const bool opposite = rest != 0 && (rest < 0) != (b < 0);

@@ -29,23 +29,20 @@ Status eval(EvalContext& c) noexcept {
   const DType precision = given != DType::undefined ? given : scale.dtype;
   const bool integer = !type_set::float8_types.has(y.dtype);
   const bool saturate = c.attributes.integer("saturate", 1) != 0;
-  const auto [lowest, highest] = code_range(y.dtype);
-  for (std::int64_t i = 0, n = x.elements(); i < n; i++) {
-    const std::int64_t k = grid.index(i);
-    const auto value = static_cast<float>(load_real(x, i)), step = static_cast<float>(load_real(scale, k));
-    const float quotient = round_to(precision, value / step);
-    if (integer) {
-      const std::int32_t z = zero.present() ? load_code(zero, k) : 0;
-      store_code(y, i, quantise(quotient, 1.0f, z, lowest, highest));
-    } else {
-      const float shifted = quotient + (zero.present() ? static_cast<float>(load_real(zero, k)) : 0.0f);
-      const TensorView from{DType::f32, Shape{}, &shifted, {}};
-      const auto at = static_cast<std::size_t>(i) * size_bytes(y.dtype);
-      const MutableView to{y.dtype, Shape{}, y.as<std::byte>() + at, {}};
-      LONGSHORE_TRY(cast_tensor(from, to, {.saturate = saturate}));
+  const auto [low, high] = code_range(y.dtype);
+  const std::int32_t lowest = low, highest = high;
+  auto* bytes = y.as<std::byte>();
+  const auto size = static_cast<std::int64_t>(size_bytes(y.dtype));
+  return for_blocks(x, [&](std::int64_t first, double* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i++) {
+      const std::int64_t k = grid.index(first + i);
+      const float quotient = round_to(precision, static_cast<float>(values[i]) / static_cast<float>(load_real(scale, k)));
+      if (integer) values[i] = quantise(quotient, 1.0f, zero.present() ? load_code(zero, k) : 0, lowest, highest);
+      else values[i] = quotient + (zero.present() ? static_cast<float>(load_real(zero, k)) : 0.0f);
     }
-  }
-  return {};
+    return cast_tensor({DType::f64, Shape{count}, values, {}}, {y.dtype, Shape{count}, bytes + first * size, {}},
+                       {.saturate = saturate});
+  });
 }
 
 }  // namespace
