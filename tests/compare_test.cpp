@@ -179,6 +179,18 @@ TEST(Compare, ANodeAloneKeepsWhatItsSubgraphsCapture) {
   EXPECT_EQ(c.layers().size(), 2u);
 }
 
+TEST(Compare, ANodeWithSubgraphsIsJudgedAsAWholeRun) {
+  const Graph g = parse(
+      "(c: bool[], x: f32[2]) { y = If(c) then_branch=() { a = Add(x, x) return a } else_branch=() { a = Neg(x) return a } return y }");
+  const float x[] = {100, 1};
+  const std::vector<Tensor> in = {random_inputs(g, seed())[0], make_floats({2}, x)};
+  Comparison inside(g, Strictness::op_bounds), outside(g, Strictness::op_bounds);
+  inside.add_single(in, with_fault("If", 0.009f));  // of 100 or 200
+  outside.add_single(in, with_fault("If", 0.03f));
+  EXPECT_EQ(total(inside.layers()).different_layers, 0u);
+  EXPECT_EQ(total(outside.layers()).different_layers, 1u);
+}
+
 // A node's example is a case here, too: the CPU engine against the reference, node by node.
 TEST(Compare, EveryExampleOnTheCpuNodeByNode) {
   const RunNode cpu = [](const Graph& g, std::span<const Tensor> in) { return Runner(g).run(in); };
