@@ -12,7 +12,7 @@ const T* get(const Attribute* attribute) {
 }
 auto place(auto& items, std::string_view name) {
   return std::lower_bound(items.begin(), items.end(), name,
-                          [](const Attribute& a, std::string_view n) { return a.name < n; });
+                          [](const Attribute& a, std::string_view n) { return a.name.compare(n) < 0; });
 }
 
 }  // namespace

@@ -45,14 +45,14 @@ void store_code(const MutableView& t, std::int64_t i, std::int32_t code) noexcep
 
 Status quantise_tensor(const TensorView& from, const MutableView& to) noexcept {
   LONGSHORE_TRY(check_quant(to.quant, to.dtype, to.shape));
-  const auto [lowest, highest] = code_range(to.dtype);
+  const CodeRange codes = code_range(to.dtype);  // clang 14 captures no structured bindings
   const float* x = from.as<float>();
   const std::int64_t n = to.elements();
   visit_type(CodeTypes{}, to.dtype, [&]<class T>() {
     T* y = to.as<T>();
     for (std::int64_t i = 0; i < n; i++) {
       const std::int64_t k = quant_index(to.quant, to.shape, i);
-      y[i] = static_cast<T>(quantise(x[i], to.quant.scale[k], to.quant.zero_point[k], lowest, highest));
+      y[i] = static_cast<T>(quantise(x[i], to.quant.scale[k], to.quant.zero_point[k], codes.lowest, codes.highest));
     }
   });
   return {};
