@@ -12,7 +12,7 @@ namespace longshore {
 struct Instance {
   std::shared_ptr<const LoadedModel> model;
   std::vector<Shape> dims;  // of the inputs it was made for; empty: the model's own program
-  Engine engine;
+  Workplace workplace;
   Frame frame;
   std::optional<Simulator> simulator;  // of a program with an NPU
 };
@@ -41,16 +41,16 @@ void need_scratch(const LoadedProgram& program, int threads, std::vector<std::ui
 
 Status make_instance(std::shared_ptr<const LoadedModel> model, ThreadPool& pool, Instance& out) {
   out.model = std::move(model);
-  out.engine.pool = &pool;
-  out.engine.budget.limit = out.model->options.memory_limit_bytes;
+  out.workplace.pool = &pool;
+  out.workplace.budget.limit = out.model->options.memory_limit_bytes;
   std::vector<std::uint64_t> scratch = out.model->scratch_bytes;
   need_scratch(out.model->main, pool.threads(), scratch);
-  out.engine.levels.resize(scratch.size());
+  out.workplace.levels.resize(scratch.size());
   for (std::size_t i = 0; i < scratch.size(); i++) {
-    LONGSHORE_TRY(out.engine.levels[i].arena.reserve(out.model->arena_bytes[i], out.engine.budget));
-    LONGSHORE_TRY(out.engine.levels[i].scratch.reserve(scratch[i], out.engine.budget));
+    LONGSHORE_TRY(out.workplace.levels[i].arena.reserve(out.model->arena_bytes[i], out.workplace.budget));
+    LONGSHORE_TRY(out.workplace.levels[i].scratch.reserve(scratch[i], out.workplace.budget));
   }
-  LONGSHORE_TRY(make_frame(out.model->main, out.engine, out.frame));
+  LONGSHORE_TRY(make_frame(out.model->main, out.workplace, out.frame));
   if (!out.model->program.machine.present) return {};
   Result<Simulator> simulator = Simulator::create(out.model->program);
   if (!simulator.ok()) return simulator.status();
@@ -63,7 +63,7 @@ class StepHost final : public Host {
  public:
   StepHost(Instance& instance, const StepObserver* observer) : instance_(instance), observer_(observer) {}
   Status run_step(const Step&, std::size_t index, std::span<std::byte>) noexcept override {
-    return longshore::run_step(instance_.frame, instance_.engine, index, observer_);
+    return longshore::run_step(instance_.frame, instance_.workplace, index, observer_);
   }
 
  private:
@@ -73,12 +73,12 @@ class StepHost final : public Host {
 
 Status run_instance(Instance& instance, const StepObserver* observer) noexcept {
   Frame& f = instance.frame;
-  if (!instance.simulator) return run_frame(f, instance.engine, observer);
+  if (!instance.simulator) return run_frame(f, instance.workplace, observer);
   const Program& p = f.program();
   for (std::size_t i = 0; i < p.steps.size(); i++)
-    if (p.steps[i].kind == Step::Kind::view) LONGSHORE_TRY(run_step(f, instance.engine, i));
+    if (p.steps[i].kind == Step::Kind::view) LONGSHORE_TRY(run_step(f, instance.workplace, i));
   StepHost host(instance, observer);
-  return instance.simulator->run(std::span(instance.engine.levels[0].arena.data(), p.arena_bytes), host);
+  return instance.simulator->run(std::span(instance.workplace.levels[0].arena.data(), p.arena_bytes), host);
 }
 
 Status check_inputs(const Program& p, std::span<const TensorView> inputs) noexcept {
@@ -200,7 +200,7 @@ const Program& Context::program() const noexcept {
 
 std::uint64_t Context::memory_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (const auto& instance : state_->instances) bytes += instance->engine.budget.used;
+  for (const auto& instance : state_->instances) bytes += instance->workplace.budget.used;
   return bytes;
 }
 

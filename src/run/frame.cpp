@@ -10,11 +10,11 @@ namespace {
 /// Serves an operator from the frame's memory.
 class StepContext final : public EvalContext {
  public:
-  StepContext(Frame& frame, Engine& engine, std::size_t step, std::span<std::byte> scratch)
+  StepContext(Frame& frame, Workplace& workplace, std::size_t step, std::span<std::byte> scratch)
       : EvalContext(frame.loaded->steps[step].step->attributes,
                     std::span(frame.inputs).first(frame.loaded->steps[step].step->inputs.size()),
                     frame.program().numbers, scratch),
-        frame_(frame), engine_(engine), at_(step), step_(*frame.loaded->steps[step].step) {}
+        frame_(frame), workplace_(workplace), at_(step), step_(*frame.loaded->steps[step].step) {}
 
   std::size_t output_count() const noexcept override { return step_.outputs.size(); }
   bool wants(std::size_t i) const noexcept override { return i < step_.outputs.size() && step_.outputs[i] != no_index; }
@@ -31,12 +31,12 @@ class StepContext final : public EvalContext {
     std::byte* data = nullptr;
     if (v.storage == Storage::dynamic) {
       Buffer& buffer = frame_.dynamic[step_.outputs[i]];
-      LONGSHORE_TRY(buffer.reserve(bytes, engine_.budget));
+      LONGSHORE_TRY(buffer.reserve(bytes, workplace_.budget));
       data = buffer.data();
     } else {
       if (bytes > value_bytes(v))
         return Status::error(Code::internal, "output %zu has more elements than were planned", i);
-      data = engine_.levels[static_cast<std::size_t>(frame_.loaded->depth)].arena.data() + v.offset;
+      data = workplace_.levels[static_cast<std::size_t>(frame_.loaded->depth)].arena.data() + v.offset;
     }
     view = {v.dtype, dims, data, v.quant()};
     frame_.views[step_.outputs[i]] = view;
@@ -56,7 +56,7 @@ class StepContext final : public EvalContext {
                     std::span<TensorView> out) noexcept;
 
   Frame& frame_;
-  Engine& engine_;
+  Workplace& workplace_;
   std::size_t at_;
   const Step& step_;
 };
@@ -87,43 +87,43 @@ Status StepContext::run_nested(const NestedProgram& nested, NestedFrame& inner, 
     f.views[p.inputs[i]].quant = v.quant();
   }
   for (std::size_t i = 0; i < p.captured.size(); i++) f.views[p.captured[i]] = frame_.views[nested.captures[i]];
-  LONGSHORE_TRY(run_frame(f, engine_));
+  LONGSHORE_TRY(run_frame(f, workplace_));
   std::vector<Buffer>& buffers = inner.turns[inner.next];
   inner.next ^= 1;
   for (std::size_t i = 0; i < out.size(); i++) {
     out[i] = f.views[p.outputs[i]];
     if (p.values[p.outputs[i]].storage == Storage::constant) continue;
     // A copy: the body's next run overwrites its arena, and an output may show an input.
-    LONGSHORE_TRY(buffers[i].reserve(out[i].bytes(), engine_.budget));
+    LONGSHORE_TRY(buffers[i].reserve(out[i].bytes(), workplace_.budget));
     if (out[i].bytes() > 0) std::memcpy(buffers[i].data(), out[i].data, out[i].bytes());
     out[i].data = buffers[i].data();
   }
   return {};
 }
 
-void set_view(Frame& f, Engine& engine, std::uint32_t v) noexcept {
+void set_view(Frame& f, Workplace& workplace, std::uint32_t v) noexcept {
   const ProgramValue& value = f.program().values[v];
-  f.views[v].data = engine.levels[static_cast<std::size_t>(f.loaded->depth)].arena.data() + value.offset;
+  f.views[v].data = workplace.levels[static_cast<std::size_t>(f.loaded->depth)].arena.data() + value.offset;
 }
 
-Status run_kernel(Frame& f, Engine& engine, const LoadedStep& loaded) noexcept {
+Status run_kernel(Frame& f, Workplace& workplace, const LoadedStep& loaded) noexcept {
   const Step& step = *loaded.step;
   for (std::size_t i = 0; i < step.outputs.size(); i++) {
     f.outputs[i] = {};
     if (step.outputs[i] == no_index) continue;
-    set_view(f, engine, step.outputs[i]);
+    set_view(f, workplace, step.outputs[i]);
     const TensorView& view = f.views[step.outputs[i]];
     f.outputs[i] = {view.dtype, view.shape, const_cast<void*>(view.data), view.quant};
   }
-  Level& level = engine.levels[static_cast<std::size_t>(f.loaded->depth)];
+  Level& level = workplace.levels[static_cast<std::size_t>(f.loaded->depth)];
   loaded.kernel->run({std::span(f.inputs).first(step.inputs.size()), std::span(f.outputs).first(step.outputs.size()),
-                      std::span(level.scratch.data(), level.scratch.capacity()), *engine.pool});
+                      std::span(level.scratch.data(), level.scratch.capacity()), *workplace.pool});
   return {};
 }
 
-Status run_operator(Frame& f, Engine& engine, const LoadedStep& loaded, std::size_t at) noexcept {
+Status run_operator(Frame& f, Workplace& workplace, const LoadedStep& loaded, std::size_t at) noexcept {
   const Step& step = *loaded.step;
-  Level& level = engine.levels[static_cast<std::size_t>(f.loaded->depth)];
+  Level& level = workplace.levels[static_cast<std::size_t>(f.loaded->depth)];
   const auto inputs = std::span(f.inputs).first(step.inputs.size());
   std::uint64_t scratch = loaded.scratch_bytes;
   const bool by_default = loaded.quantised && !loaded.op->eval_quantised;
@@ -131,11 +131,11 @@ Status run_operator(Frame& f, Engine& engine, const LoadedStep& loaded, std::siz
     scratch = loaded.op->scratch({step.attributes, inputs});
     if (by_default) scratch = scratch * 4 + 4096;  // asked for with codes, used with floats
   }
-  LONGSHORE_TRY(level.scratch.reserve(scratch, engine.budget));
+  LONGSHORE_TRY(level.scratch.reserve(scratch, workplace.budget));
   for (std::uint32_t v : step.outputs)
     if (v != no_index) f.views[v].data = nullptr;
-  StepContext context(f, engine, at, std::span(level.scratch.data(), scratch));
-  if (by_default) LONGSHORE_TRY(eval_dequantised(*loaded.op, context, level.floats, engine.budget));
+  StepContext context(f, workplace, at, std::span(level.scratch.data(), scratch));
+  if (by_default) LONGSHORE_TRY(eval_dequantised(*loaded.op, context, level.floats, workplace.budget));
   else if (loaded.quantised) LONGSHORE_TRY(loaded.op->eval_quantised(context));
   else LONGSHORE_TRY(loaded.op->eval(context));
   for (std::uint32_t v : step.outputs) {
@@ -149,7 +149,7 @@ Status run_operator(Frame& f, Engine& engine, const LoadedStep& loaded, std::siz
   return {};
 }
 
-Status do_step(Frame& f, Engine& engine, std::size_t at) noexcept {
+Status do_step(Frame& f, Workplace& workplace, std::size_t at) noexcept {
   const LoadedStep& loaded = f.loaded->steps[at];
   const Step& step = *loaded.step;
   if (step.kind == Step::Kind::view) {
@@ -159,12 +159,12 @@ Status do_step(Frame& f, Engine& engine, std::size_t at) noexcept {
   if (step.kind != Step::Kind::op) return Status::error(Code::unsupported, "a step of an NPU program outside of it");
   for (std::size_t i = 0; i < step.inputs.size(); i++)
     f.inputs[i] = step.inputs[i] == no_index ? TensorView{} : f.views[step.inputs[i]];
-  return loaded.kernel ? run_kernel(f, engine, loaded) : run_operator(f, engine, loaded, at);
+  return loaded.kernel ? run_kernel(f, workplace, loaded) : run_operator(f, workplace, loaded, at);
 }
 
 }  // namespace
 
-Status make_frame(const LoadedProgram& loaded, Engine& engine, Frame& f) noexcept {
+Status make_frame(const LoadedProgram& loaded, Workplace& workplace, Frame& f) noexcept {
   f.loaded = &loaded;
   const Program& p = *loaded.program;
   f.views.resize(p.values.size());
@@ -179,19 +179,19 @@ Status make_frame(const LoadedProgram& loaded, Engine& engine, Frame& f) noexcep
       static constexpr std::byte nothing[64] = {};
       f.views[i].data = value_bytes(v) > 0 ? p.constants->bytes().data() + v.offset : nothing;
     }
-    if (p.machine.present && v.storage == Storage::arena) set_view(f, engine, static_cast<std::uint32_t>(i));
+    if (p.machine.present && v.storage == Storage::arena) set_view(f, workplace, static_cast<std::uint32_t>(i));
   }
   for (std::size_t i = 0; i < loaded.steps.size(); i++)
     for (const auto& nested : loaded.steps[i].nested) {
       auto inner = std::make_unique<NestedFrame>();
-      LONGSHORE_TRY(make_frame(*nested, engine, inner->frame));
+      LONGSHORE_TRY(make_frame(*nested, workplace, inner->frame));
       const Program& body = *nested->program;
       for (auto& turn : inner->turns) {
         turn.resize(body.outputs.size());
         for (std::size_t k = 0; k < turn.size(); k++) {
           const ProgramValue& v = body.values[body.outputs[k]];
           if (v.fixed_shape && v.storage != Storage::constant)
-            LONGSHORE_TRY(turn[k].reserve(value_bytes(v), engine.budget));
+            LONGSHORE_TRY(turn[k].reserve(value_bytes(v), workplace.budget));
         }
       }
       f.nested[i].push_back(std::move(inner));
@@ -199,11 +199,11 @@ Status make_frame(const LoadedProgram& loaded, Engine& engine, Frame& f) noexcep
   return {};
 }
 
-Status run_step(Frame& f, Engine& engine, std::size_t at, const StepObserver* observer) noexcept {
+Status run_step(Frame& f, Workplace& workplace, std::size_t at, const StepObserver* observer) noexcept {
   using Clock = std::chrono::steady_clock;
   const Program& p = f.program();
   const Clock::time_point start = observer ? Clock::now() : Clock::time_point{};
-  const Status status = do_step(f, engine, at);
+  const Status status = do_step(f, workplace, at);
   if (!status.ok()) {
     const Step& step = p.steps[at];
     return Status::error(status.code(), "'%.60s' (%.40s): %s",
@@ -215,8 +215,8 @@ Status run_step(Frame& f, Engine& engine, std::size_t at, const StepObserver* ob
   return {};
 }
 
-Status run_frame(Frame& f, Engine& engine, const StepObserver* observer) noexcept {
-  for (std::size_t i = 0; i < f.loaded->steps.size(); i++) LONGSHORE_TRY(run_step(f, engine, i, observer));
+Status run_frame(Frame& f, Workplace& workplace, const StepObserver* observer) noexcept {
+  for (std::size_t i = 0; i < f.loaded->steps.size(); i++) LONGSHORE_TRY(run_step(f, workplace, i, observer));
   return {};
 }
 

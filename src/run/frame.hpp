@@ -17,7 +17,7 @@ struct Level {
 };
 
 /// What the frames of one context share.
-struct Engine {
+struct Workplace {
   ThreadPool* pool = nullptr;
   MemoryBudget budget;
   std::vector<Level> levels;
@@ -44,13 +44,13 @@ struct NestedFrame {
 };
 
 /// Allocates what is known before the first run.
-Status make_frame(const LoadedProgram&, Engine&, Frame&) noexcept;
+Status make_frame(const LoadedProgram&, Workplace&, Frame&) noexcept;
 
 /// Runs all steps; inputs and captured values are in frame.views.
-Status run_frame(Frame&, Engine&, const StepObserver* = nullptr) noexcept;
+Status run_frame(Frame&, Workplace&, const StepObserver* = nullptr) noexcept;
 
 /// One step of the main program; what it reads is in frame.views.
-Status run_step(Frame&, Engine&, std::size_t step, const StepObserver* = nullptr) noexcept;
+Status run_step(Frame&, Workplace&, std::size_t step, const StepObserver* = nullptr) noexcept;
 
 /// The default meaning on quantised values: dequantise, eval, quantise, with buffers that stay.
 Status eval_dequantised(const Operator&, EvalContext&, std::vector<Buffer>& floats, MemoryBudget&) noexcept;

@@ -25,7 +25,7 @@ int run(const Options& o) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   };
   const Clock::time_point loading = Clock::now();
-  Engine engine(o.engine);
+  ModelEngine engine(o.engine);
   const double load_ms = ms_since(loading);
   engine.run();  // warm: pages, caches, buffers that grow
   std::vector<double> ms;

@@ -23,6 +23,13 @@ Graph specialised(const Graph& g, const std::vector<Tensor>& inputs) {
   return infer(g, options);
 }
 
+/// Unknown dims are 1.
+Tensor zeros(const TensorType& type) {
+  Shape shape;
+  for (const Dim& d : type.dims) shape.push(d.known() ? d.value : 1);
+  return {type.dtype, shape, make_blob(std::vector<std::byte>(static_cast<std::size_t>(shape.elements()) * size_bytes(type.dtype)))};
+}
+
 }  // namespace
 
 void add_engine_options(CLI::App& app, EngineOptions& o) {
@@ -33,10 +40,14 @@ void add_engine_options(CLI::App& app, EngineOptions& o) {
   add_calibrate_options(app, o.calibrate);
 }
 
-Engine::Engine(const EngineOptions& o) {
+ModelEngine::ModelEngine(const EngineOptions& o) {
   if (o.precision == "bf16")
     fail(Code::unsupported, "--precision bf16: there are no bf16 kernels for this CPU yet; float32 and int8 are there");
-  const ReadResult model = load_model(o.model, o.inputs);
+  ReadResult model = load_model(o.model, o.inputs);
+  for (const auto& [name, tensor] : o.given) model.defaults[name] = tensor;
+  for (const std::string& name : o.zero)
+    for (ValueId v : model.graph.inputs)
+      if (model.graph[v].name == name) model.defaults.try_emplace(name, zeros(model.graph[v].type));
   inputs_ = make_inputs(model, o.inputs);
   graph_ = model.graph;
   try {
@@ -47,7 +58,7 @@ Engine::Engine(const EngineOptions& o) {
   for (const Tensor& t : inputs_) views_.push_back(t.view());
 }
 
-void Engine::load(const EngineOptions& o) {
+void ModelEngine::load(const EngineOptions& o) {
   Result<SharedBlob> file = map_file(o.model.path);
   require(file.status());
   const bool bundle = is_bundle((*file)->bytes());
@@ -95,7 +106,7 @@ void Engine::load(const EngineOptions& o) {
   start(program ? std::move(*program) : lower::lower_cpu(graph_));
 }
 
-void Engine::start(Program program) {
+void ModelEngine::start(Program program) {
   LoadOptions options;
   options.operators = operator_table();
   Result<Model> loaded = Model::load(std::move(program), options);
@@ -105,24 +116,32 @@ void Engine::start(Program program) {
   context_.emplace(std::move(*context));
 }
 
-std::vector<std::string> Engine::input_names() const {
+std::vector<std::string> ModelEngine::input_names() const {
   std::vector<std::string> names;
   for (ValueId v : graph_.inputs) names.push_back(graph_[v].name);
   return names;
 }
 
-std::vector<std::string> Engine::output_names() const {
+std::vector<std::string> ModelEngine::output_names() const {
   std::vector<std::string> names;
   for (ValueId v : graph_.outputs) names.push_back(graph_[v].name);
   return names;
 }
 
-void Engine::run() {
+void ModelEngine::set_input(std::size_t i, Tensor tensor) {
+  if (tensor.dtype != inputs_[i].dtype || !(tensor.shape == inputs_[i].shape))
+    fail(Code::bad_argument, "input '", input_names()[i], "' changes from ", print(TensorType(inputs_[i].dtype, inputs_[i].shape)),
+         " to ", print(TensorType(tensor.dtype, tensor.shape)), " between runs");
+  inputs_[i] = std::move(tensor);
+  views_[i] = inputs_[i].view();
+}
+
+void ModelEngine::run() {
   if (context_) require(context_->run(views_));
   else reference_ = evaluate(graph_, inputs_);
 }
 
-std::vector<Tensor> Engine::outputs() const {
+std::vector<Tensor> ModelEngine::outputs() const {
   if (!context_) return reference_;
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < context_->output_count(); i++) out.push_back(copy_tensor(context_->output(i)));

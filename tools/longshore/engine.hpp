@@ -1,5 +1,6 @@
 // What `run` and `bench` have in common: a model made ready to run somewhere.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,15 +19,19 @@ struct EngineOptions {
   std::string precision;       // "": as the file has it
   std::string on = "auto";
   int threads = 0;             // 0: as many as the process may use
+  /// Inputs that are the same as if a file were given, by name.
+  std::map<std::string, Tensor> given;
+  /// Inputs that start with zeros unless a file is given.
+  std::vector<std::string> zero;
 };
 
 /// --precision, --on, --threads, the model's and the inputs' options.
 void add_engine_options(CLI::App&, EngineOptions&);
 
 /// A model, its inputs, and the thing that runs it.
-class Engine {
+class ModelEngine {
  public:
-  explicit Engine(const EngineOptions&);
+  explicit ModelEngine(const EngineOptions&);
 
   const std::string& where() const { return where_; }  // cpu, reference or sim
   const std::string& precision() const { return precision_; }
@@ -40,6 +45,8 @@ class Engine {
   const Program* program() const { return context_ ? &context_->program() : nullptr; }
   std::uint64_t memory_bytes() const { return context_ ? context_->memory_bytes() : 0; }
 
+  /// Another tensor for an input, of the type and dims that it had.
+  void set_input(std::size_t i, Tensor tensor);
   /// Runs once; outputs() then has the results.
   void run();
   std::vector<Tensor> outputs() const;

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   EngineOptions engine;
+  std::vector<std::string> each, carry;
   std::string output_dir, labels;
   int top = 0, repeat = 1;
   bool json = false;
@@ -101,18 +102,104 @@ std::string describe(const Tensor& t) {
   return out + (x.size() > 6 ? ", ...}" : "}");
 }
 
+double run_once(ModelEngine& engine) {
+  const auto start = std::chrono::steady_clock::now();
+  engine.run();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// "NAME=REST", both there.
+std::pair<std::string, std::string> split(const std::string& option, const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    fail(Code::bad_argument, option, " ", text, ": NAME=... expected");
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::size_t position(const std::vector<std::string>& names, const std::string& name, const std::string& option) {
+  const auto it = std::ranges::find(names, name);
+  if (it == names.end()) {
+    std::string all;
+    for (const std::string& n : names) all += (all.empty() ? "'" : ", '") + n + "'";
+    fail(Code::bad_argument, option, ": there is no '", name, "'; there are ", all);
+  }
+  return static_cast<std::size_t>(it - names.begin());
+}
+
+/// Element i of the first axis.
+Tensor slice(const Tensor& t, std::int64_t i) {
+  const Shape dims(std::span<const std::int64_t>(t.shape.begin() + 1, t.shape.end()));
+  const std::size_t size = t.bytes() / static_cast<std::size_t>(t.shape[0]);
+  return {t.dtype, dims, copy_blob(t.blob->bytes().data() + static_cast<std::size_t>(i) * size, size)};
+}
+
+/// Runs once for each element of the first axis of the --each files, handing --carry outputs back
+/// to their inputs; the outputs of all runs are stacked along a new first axis.
+std::vector<Tensor> run_stream(const Options& o, double& ms, std::optional<ModelEngine>& engine) {
+  std::map<std::string, Tensor> files;
+  std::int64_t steps = -1;
+  EngineOptions options = o.engine;
+  for (const std::string& text : o.each) {
+    const auto [name, file] = split("--each", text);
+    Tensor t = read_tensor(file);
+    if (t.shape.rank < 1 || t.shape[0] < 1) fail(Code::bad_argument, "--each ", text, ": the file holds no steps");
+    if (steps >= 0 && t.shape[0] != steps)
+      fail(Code::bad_argument, "--each ", text, ": ", t.shape[0], " steps, another file has ", steps);
+    steps = t.shape[0];
+    options.given[name] = slice(t, 0);
+    files[name] = std::move(t);
+  }
+  for (const std::string& text : o.carry) options.zero.push_back(split("--carry", text).second);
+  engine.emplace(options);
+  const std::vector<std::string> inputs = engine->input_names(), outputs = engine->output_names();
+  std::vector<std::vector<std::byte>> all(outputs.size());
+  std::vector<Tensor> last;
+  for (std::int64_t i = 0; i < steps; i++) {
+    for (const auto& [name, t] : files) engine->set_input(position(inputs, name, "--each"), slice(t, i));
+    for (const std::string& text : o.carry) {
+      const auto [from, to] = split("--carry", text);
+      const std::size_t source = position(outputs, from, "--carry"), target = position(inputs, to, "--carry");
+      if (i > 0) engine->set_input(target, last[source]);
+    }
+    ms += run_once(*engine);
+    std::vector<Tensor> now = engine->outputs();
+    for (std::size_t k = 0; k < now.size(); k++) {
+      if (i > 0 && !(now[k].shape == last[k].shape))
+        fail(Code::bad_argument, "output '", outputs[k], "' changes its dims between runs");
+      const auto bytes = now[k].blob->bytes().first(now[k].bytes());
+      all[k].insert(all[k].end(), bytes.begin(), bytes.end());
+    }
+    last = std::move(now);
+  }
+  ms /= static_cast<double>(steps);
+  std::vector<Tensor> stacked;
+  for (std::size_t k = 0; k < last.size(); k++) {
+    if (last[k].shape.rank == max_rank) fail(Code::unsupported, "output '", outputs[k], "' has too many dimensions to be stacked");
+    Shape dims{steps};
+    for (std::int64_t d : last[k].shape) dims.push(d);
+    stacked.push_back({last[k].dtype, dims, make_blob(std::move(all[k]))});
+  }
+  return stacked;
+}
+
 int run(const Options& o) {
   const std::vector<std::string> labels = read_labels(o.labels);
-  Engine engine(o.engine);
+  if (!o.carry.empty() && o.each.empty()) fail(Code::bad_argument, "--carry needs --each");
+  std::optional<ModelEngine> holder;
+  std::vector<Tensor> outputs;
   double best_ms = 0;
-  for (int i = 0; i < o.repeat; i++) {
-    const auto start = std::chrono::steady_clock::now();
-    engine.run();
-    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    best_ms = i == 0 ? ms : std::min(best_ms, ms);
+  if (!o.each.empty()) {
+    outputs = run_stream(o, best_ms, holder);
+  } else {
+    holder.emplace(o.engine);
+    for (int i = 0; i < o.repeat; i++) {
+      const double ms = run_once(*holder);
+      best_ms = i == 0 ? ms : std::min(best_ms, ms);
+    }
+    outputs = holder->outputs();
   }
+  const ModelEngine& engine = *holder;
   const std::vector<std::string> names = engine.output_names();
-  const std::vector<Tensor> outputs = engine.outputs();
   if (!o.output_dir.empty()) write_outputs(o.output_dir, names, outputs);
 
   nlohmann::json list = nlohmann::json::array();
@@ -149,6 +236,9 @@ std::function<int()> setup(CLI::App& app) {
   add_input_options(app, o->engine.inputs);
   app.add_option("--on", o->engine.on, "auto, cpu, reference, or sim (bundles for an NPU); auto")
       ->check(CLI::IsMember({"auto", "cpu", "reference", "sim"}));
+  app.add_option("--each", o->each, "NAME=FILE: one run for each element of the file's first axis; outputs are stacked")->expected(1);
+  app.add_option("--carry", o->carry, "OUTPUT=INPUT: with --each, feeds an output to an input of the next run; begins with zeros")
+      ->expected(1);
   app.add_option("--output-dir", o->output_dir, "Writes each output as NAME.npy there ('/' becomes '_')");
   app.add_option("--top", o->top, "Shows the K largest elements of each output")->check(CLI::Range(1, 100000));
   app.add_option("--labels", o->labels, "A text file, line N for element N, for --top");
