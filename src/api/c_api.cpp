@@ -1,4 +1,4 @@
-#include "longshore/longshore.h"
+#include <longshore/longshore.h>
 
 #include <cstring>
 #include <new>

@@ -1,6 +1,9 @@
 #include <cstring>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "ir/op.hpp"
 #include "tensor/small_float.hpp"
 
@@ -17,15 +20,41 @@ TensorType common(const TensorType& a, const TensorType& b) {
   return out;
 }
 
+/// The types that a branch gives, or nothing where its dims contradict: such a branch may be one
+/// that is never taken, as Silero VAD's are for the other sampling rate. Its run would say so.
+std::optional<std::vector<TensorType>> infer_branch(InferContext& c, std::string_view name, std::string& why) {
+  try {
+    return c.infer_subgraph(name, {});
+  } catch (const Error& e) {
+    if (e.code() != Code::bad_model) throw;
+    why = e.what();
+    return {};
+  }
+}
+
 void infer(InferContext& c) {
-  const std::vector<TensorType> yes = c.infer_subgraph("then_branch", {});
-  const std::vector<TensorType> no = c.infer_subgraph("else_branch", {});
-  if (yes.size() != no.size() || yes.size() != c.output_count())
+  const Tensor* condition = c.constant(0);
+  if (condition && condition->elements() == 1) {
+    const std::vector<TensorType> taken =
+        c.infer_subgraph(condition->values<Bool8>()[0] ? "then_branch" : "else_branch", {});
+    if (taken.size() != c.output_count()) c.fail("its branches and its outputs differ in number");
+    for (std::size_t i = 0; i < taken.size(); i++) c.output(i, taken[i]);
+    return;
+  }
+  std::string why;
+  const auto yes = infer_branch(c, "then_branch", why), no = infer_branch(c, "else_branch", why);
+  if (!yes && !no) fail(Code::bad_model, why);
+  if ((yes && yes->size() != c.output_count()) || (no && no->size() != c.output_count()))
     c.fail("its branches and its outputs differ in number");
-  for (std::size_t i = 0; i < yes.size(); i++) {
-    if (yes[i].dtype != no[i].dtype && yes[i].dtype != DType::undefined && no[i].dtype != DType::undefined)
+  for (std::size_t i = 0; i < c.output_count(); i++) {
+    if (!yes || !no) {
+      c.output(i, TensorType::unranked((yes ? *yes : *no)[i].dtype));
+      continue;
+    }
+    const TensorType &a = (*yes)[i], &b = (*no)[i];
+    if (a.dtype != b.dtype && a.dtype != DType::undefined && b.dtype != DType::undefined)
       c.fail("its branches give different element types");
-    c.output(i, common(yes[i], no[i]));
+    c.output(i, common(a, b));
   }
 }
 
