@@ -33,28 +33,23 @@ std::optional<std::vector<TensorType>> infer_branch(InferContext& c, std::string
 }
 
 void infer(InferContext& c) {
-  const Tensor* condition = c.constant(0);
-  if (condition && condition->elements() == 1) {
-    const std::vector<TensorType> taken =
-        c.infer_subgraph(condition->values<Bool8>()[0] ? "then_branch" : "else_branch", {});
-    if (taken.size() != c.output_count()) c.fail("its branches and its outputs differ in number");
-    for (std::size_t i = 0; i < taken.size(); i++) c.output(i, taken[i]);
-    return;
-  }
   std::string why;
-  const auto yes = infer_branch(c, "then_branch", why), no = infer_branch(c, "else_branch", why);
+  auto yes = infer_branch(c, "then_branch", why), no = infer_branch(c, "else_branch", why);
+  if (const Tensor* condition = c.constant(0); condition && condition->elements() == 1)
+    (condition->values<Bool8>()[0] ? no : yes).reset();  // only one will run
   if (!yes && !no) fail(Code::bad_model, why);
   if ((yes && yes->size() != c.output_count()) || (no && no->size() != c.output_count()))
     c.fail("its branches and its outputs differ in number");
   for (std::size_t i = 0; i < c.output_count(); i++) {
-    if (!yes || !no) {
-      c.output(i, TensorType::unranked((yes ? *yes : *no)[i].dtype));
-      continue;
+    if (yes && no) {
+      const TensorType &a = (*yes)[i], &b = (*no)[i];
+      if (a.dtype != b.dtype && a.dtype != DType::undefined && b.dtype != DType::undefined)
+        c.fail("its branches give different element types");
+      c.output(i, common(a, b));
+    } else {
+      const TensorType& known = (yes ? *yes : *no)[i];
+      c.output(i, c.constant(0) ? known : TensorType::unranked(known.dtype));
     }
-    const TensorType &a = (*yes)[i], &b = (*no)[i];
-    if (a.dtype != b.dtype && a.dtype != DType::undefined && b.dtype != DType::undefined)
-      c.fail("its branches give different element types");
-    c.output(i, common(a, b));
   }
 }
 
