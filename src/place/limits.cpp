@@ -32,6 +32,7 @@ void mac(const Graph& g, const Node& n, Reasons& out) {
   const TensorType& x = g[n.input(0)].type;
   const Tensor* w = g.constant(n.input(1));
   if (!w) return no(out, "its weights are computed at run time", "make input 1 a constant");
+  if (w->dtype != DType::i8) return no(out, str("its weights are ", name(w->dtype), "; Longshore lowers i8"), "quantise the weights to i8");
   const Quantisation& wq = g[n.input(1)].type.quant;
   const int axis = n.op->weight_axis ? n.op->weight_axis({n, g}) : 0;
   if (std::ranges::any_of(wq.zero_point, [](std::int32_t z) { return z != 0; }))
@@ -65,6 +66,9 @@ void eltwise(const Graph& g, const Node& n, Reasons& out) {
   if (!to) return no(out, "its output has a rank above 4 or unknown dims", "reshape it to at most 4 dims");
   if (n.inputs.size() != 2) return no(out, str("it has ", n.inputs.size(), " inputs"), "use two inputs");
   if (g.constant(n.input(0)) && g.constant(n.input(1))) return no(out, "both inputs are constants", "fold it");
+  for (ValueId v : n.inputs)
+    if (g.constant(v) && (g[v].type.dtype != DType::i8 || !one_scale(g[v].type)))
+      return no(out, str("its constant '", g[v].name, "' is not i8 with one scale"), "quantise it per tensor");
   for (ValueId v : n.inputs)
     if (g[v].type.rank() > 4 || !g[v].type.shape()) return no(out, "an operand has a rank above 4", "reshape it");
   const auto full = [&](std::size_t i) { return !g.constant(n.input(i)) && operand_extent(g, n.input(i), n.output()) == *to; };
@@ -203,6 +207,9 @@ std::vector<Reason> lowering_limits(const Graph& g, const Node& n, Form form) {
     if (!e) return no(out, str(what, " '", g[v].name, "' has the dims ", print(t), "; the NPU walks 1 to 4 known dims"), "give --dim or reshape to at most 4 dims");
     if (e->n > 65535 || e->h > 65535 || e->w > 65535 || e->c > 65535)
       no(out, str(what, " '", g[v].name, "' has a dim above 65535"), "tile the model");
+    const bool may_be_float = form == Form::quantise && !t.quantised();  // said below
+    if (!may_be_float && (t.dtype != DType::i8 || !t.quantised()))
+      no(out, str(what, " '", g[v].name, "' is ", t.quantised() ? "" : "plain ", name(t.dtype), "; Longshore lowers quantised i8"), "quantise it to i8");
     if (e->elements() == 0) no(out, str(what, " '", g[v].name, "' is empty"), "remove the node");
     if (t.quantised() && !one_scale(t)) no(out, str(what, " '", g[v].name, "' has a scale per channel"), "quantise activations per tensor");
   };

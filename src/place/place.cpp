@@ -92,7 +92,7 @@ NodePlacement assess(const Graph& g, const Node& n, const Target& t) {
   const Facts facts = node_facts(g, n);
   const auto apply = [&](const Rule& rule) {
     if (!rule.supported) out.push_back({"the target does not support it", rule.supported_where, "replace the operator"});
-    if (quantised && p.form != Form::view) check_dtypes(g, n, rule, out);
+    if (quantised && p.form != Form::view && p.form != Form::quantise) check_dtypes(g, n, rule, out);
     check_limits(facts, rule, out);
     check_activation(n, rule, out);
   };
