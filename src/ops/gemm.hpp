@@ -100,13 +100,13 @@ inline Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
   FusedActivation activation;
   LONGSHORE_TRY(activation_of_gemm(c.attributes, activation));
   const bool plain = c.attributes.real("alpha", 1.0f) == 1 && c.attributes.real("beta", 1.0f) == 1;
-  auto [lowest, highest] = code_range(c.output_dtype(0));
+  CodeRange range = code_range(c.output_dtype(0));  // no structured binding: lambdas capture it
   GemmPlan p;
   if (!plain || !is_byte(a.dtype) || !is_byte(b.dtype) || a.quant.count != 1 || to.count != 1 ||
       !column_scales(b.quant, flip_b ? 0 : 1, scales) ||
       (bias.present() && (bias.dtype != DType::i32 || bias.quant.count == 0)) || !activation.narrows())
     return eval_dequantised(op, c);
-  activation.narrow(to.scale[0], to.zero_point[0], lowest, highest);
+  activation.narrow(to.scale[0], to.zero_point[0], range.lowest, range.highest);
   if (!plan_gemm(a.shape, b.shape, c.attributes, p)) return cannot_multiply();
   const Shape dims{p.m, p.n};
   Shape with_bias = dims, steps = dims;
@@ -124,7 +124,7 @@ inline Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
                    const float scale = scales.scale[scales.by_column ? j : 0];
                    const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
                    store_code(y, i * p.n + j, requantise(static_cast<std::int32_t>(total), m, to.zero_point[0],
-                                                         lowest, highest, c.rounding));
+                                                         range.lowest, range.highest, c.rounding));
                  });
   return {};
 }

@@ -36,7 +36,7 @@ Status eval_quantised(EvalContext& c) noexcept {
   if (!plan_matmul(a.shape, b.shape, p)) return cannot_multiply();
   MutableView y;
   LONGSHORE_TRY(c.output(0, p.output, y));
-  const auto [lowest, highest] = code_range(y.dtype);
+  const CodeRange range = code_range(y.dtype);
   Walk<2> walk(p.batch, p.batch_strides);
   for (std::int64_t i = 0, count = p.batch.elements(); i < count; i++, walk.next())
     multiply_codes(a, walk.offset(0), {p.k, 1}, a.quant.zero_point, false, b, walk.offset(1), {p.n, 1},
@@ -45,7 +45,7 @@ Status eval_quantised(EvalContext& c) noexcept {
                      const float scale = scales.scale[scales.by_column ? column : 0];
                      const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
                      store_code(y, (i * p.m + row) * p.n + column,
-                                requantise(sum, m, to.zero_point[0], lowest, highest, c.rounding));
+                                requantise(sum, m, to.zero_point[0], range.lowest, range.highest, c.rounding));
                    });
   return {};
 }

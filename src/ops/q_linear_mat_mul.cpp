@@ -39,14 +39,14 @@ Status eval(EvalContext& c) noexcept {
   const std::int32_t zero_y = load_code(c.input(7), 0);
   MutableView y;
   LONGSHORE_TRY(c.output(0, p.output, y));
-  const auto [lowest, highest] = code_range(y.dtype);
+  const CodeRange range = code_range(y.dtype);
   Walk<2> walk(p.batch, p.batch_strides);
   for (std::int64_t i = 0, count = p.batch.elements(); i < count; i++, walk.next())
     multiply_codes(a, walk.offset(0), {p.k, 1}, zero_a, rows > 1, b, walk.offset(1), {p.n, 1}, zero_b, columns > 1,
                    p.m, p.n, p.k, [&](std::int64_t row, std::int64_t column, std::int32_t sum) {
                      const Multiplier m = make_multiplier(scale_a[rows > 1 ? row : 0], scale_b[columns > 1 ? column : 0], scale_y);
                      store_code(y, (i * p.m + row) * p.n + column,
-                                requantise(sum, m, zero_y, lowest, highest, c.rounding));
+                                requantise(sum, m, zero_y, range.lowest, range.highest, c.rounding));
                    });
   return {};
 }
