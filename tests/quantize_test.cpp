@@ -321,6 +321,15 @@ TEST(Quantize, WarnsOfFewSamplesAndOfOneThatStandsOut) {
   EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("one sample alone widens the range")));
 }
 
+// A constant is seen once; that says nothing about the samples.
+TEST(Quantize, DoesNotWarnOfConstants) {
+  const Quantised q = quantised(
+      "(x: f32[1,2,4,4]) { c = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) y = Add(c, f32[2,1,1]{0.5,-2}) return y }");
+  const auto record = std::ranges::find(q.report.values, ValueRecord::Kind::constant, &ValueRecord::kind);
+  ASSERT_NE(record, q.report.values.end());
+  EXPECT_THAT(q.report.warnings, testing::Not(testing::Contains(HasSubstr("'" + record->name + "'"))));
+}
+
 TEST(Quantize, DoesNotDependOnTheOrderOfSamplesOrOnThreads) {
   const Graph g = parse(small_net);
   std::vector<std::vector<Tensor>> samples = random_samples(g, 24);

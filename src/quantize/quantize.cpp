@@ -128,7 +128,7 @@ class Quantiser {
         const Range range = it == of_group.end() ? s.range() : calibrator_.choose(it->second, activation_levels);
         record.method = it == of_group.end() ? "min_max" : std::string(calibrator_.name);
         q = asymmetric_scale(range, activation_type);
-        check_growth(in_[group].name, s);
+        if (!in_.constant(group)) check_growth(in_[group].name, s);
       }
       const CodeRange codes = code_range(activation_type);
       record.chosen = {dequantise(codes.lowest, q.scale, q.zero_point), dequantise(codes.highest, q.scale, q.zero_point)};
