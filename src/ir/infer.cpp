@@ -57,6 +57,7 @@ class NodeInference final : public InferContext {
     for (Subgraph& s : g_.nodes[at_].subgraphs) {
       if (s.name != name) continue;
       Known inner;
+      const Graph before = s.body;
       for (std::size_t k = 0; k < s.captures.size(); k++) {
         s.body[s.body.captured[k]].type = g_[s.captures[k]].type;
         if (const Tensor* t = elements_of(s.captures[k]); t && t->elements() <= known_elements_limit)
@@ -65,7 +66,12 @@ class NodeInference final : public InferContext {
       if (inputs.size() != s.body.inputs.size())
         fail(str("its subgraph ", name, " takes ", s.body.inputs.size(), " inputs, not ", inputs.size()));
       for (std::size_t k = 0; k < inputs.size(); k++) s.body[s.body.inputs[k]].type = inputs[k];
-      infer_all(s.body, inner);
+      try {
+        infer_all(s.body, inner);
+      } catch (const Error&) {  // types of half a body would contradict each other
+        s.body = before;
+        throw;
+      }
       std::vector<TensorType> out;
       for (ValueId v : s.body.outputs) out.push_back(s.body[v].type);
       return out;
