@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real models against ONNX Runtime (its optimisations off), on the same inputs.
 
-    tests/oracle/real_models.py [--on cpu,reference] [--seconds N] [NAME...]
+    tests/oracle/real_models.py [--on cpu,reference | --full] [--seconds N] [NAME...]
 
 For each output: max |difference| / max |reference| <= 1e-4. Silero VAD runs over a whole recording with
 its state carried, both the file with If and the flat one, whose outputs must agree exactly. The models are
@@ -153,10 +153,13 @@ def silero(on, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--on", default="cpu", help="engines, with commas: cpu, reference")
+    parser.add_argument("--full", action="store_true", help="on both engines")
     parser.add_argument("--seconds", type=int, default=0, help="of the recording; all of it")
     parser.add_argument("--strict", action="store_true", help="an absent model is a failure")
     parser.add_argument("name", nargs="*")
     o = parser.parse_args()
+    if o.full:
+        o.on = "cpu,reference"
     if not LONGSHORE.exists():
         print("SKIP longshore is not built")
         return 0
