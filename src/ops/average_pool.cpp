@@ -35,7 +35,8 @@ Status eval_codes(EvalContext& c) noexcept {
   LONGSHORE_TRY(pool_window(c.attributes, x.shape, w));
   MutableView y;
   LONGSHORE_TRY(c.output(0, window_shape(x.shape, x.shape[1], w), y));
-  const auto [low, high] = code_range(y.dtype);
+  const CodeRange codes = code_range(y.dtype);
+  const std::int32_t low = codes.lowest, high = codes.highest;  // no binding: clang 14 cannot capture one
   for (std::int64_t p = 0, planes = x.shape[0] * x.shape[1]; p < planes; p++)
     for_each_window(w, [&](std::int64_t at, const std::int64_t (&o)[3], const Range (&taps)[3]) {
       std::uint32_t sum = 0;  // wraps around as every int32 accumulator does

@@ -176,7 +176,8 @@ inline Status eval_conv_quantised(EvalContext& c, const OpDef& op, const FusedAc
   LONGSHORE_TRY(conv_shape(c.attributes, x.shape, w.shape, s));
   MutableView y;
   LONGSHORE_TRY(c.output(0, s.out, y));
-  auto [low, high] = code_range(y.dtype);
+  const CodeRange codes = code_range(y.dtype);
+  std::int32_t low = codes.lowest, high = codes.highest;  // no binding: clang 14 cannot capture one
   activation.narrow(to.scale[0], to.zero_point[0], low, high);
   const std::int64_t plane = s.window.out_plane();
   const auto channel = [&](std::int64_t m) { return w.quant.count == 1 ? 0 : m; };

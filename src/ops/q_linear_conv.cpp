@@ -24,7 +24,8 @@ Status eval(EvalContext& c) noexcept {
                                                                             static_cast<long long>(bias.elements()), static_cast<long long>(w.shape[0]));
   MutableView y;
   LONGSHORE_TRY(c.output(0, s.out, y));
-  const auto [low, high] = code_range(y.dtype);
+  const CodeRange codes = code_range(y.dtype);
+  const std::int32_t low = codes.lowest, high = codes.highest;  // no binding: clang 14 cannot capture one
   const std::int32_t zero_y = load_code(c.input(7), 0);
   const std::int64_t plane = s.window.out_plane();
   return run_conv<std::uint32_t>(
