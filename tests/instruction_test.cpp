@@ -59,8 +59,8 @@ TEST(Inject, OneChangeIsNoticed) {
   const std::vector<std::int8_t> expected = p.expected(good.input);
   std::set<std::string> quiet, fields;
   int refused = 0, different = 0;
-  for (unsigned n = 0; n < 600; n++) {
-    const std::optional<Injection> change = inject(p.program, tests::seed() * 10000 + n);
+  for (unsigned n = 0; n < 2000; n++) {
+    const std::optional<Injection> change = inject(p.program, tests::seed() * 10007 + n);
     ASSERT_TRUE(change);
     ASSERT_NE(change->before, change->after) << change->text;
     fields.insert(change->field);

@@ -13,7 +13,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = ROOT / "build/release/longshore"
-OUT = ROOT / "build/demo"
+OUT = pathlib.Path("build/demo")  # from the top of the tree, where the tool runs
 MODELS = pathlib.Path(os.environ.get("LONGSHORE_MODELS", pathlib.Path.home() / ".cache/longshore/models"))
 
 PIXELS = ["--mean", "127", "--std", "128", "--resize", "stretch"]
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--images", type=int, default=0, metavar="N", help="only N test images; all 10,000")
     parser.add_argument("--compare", type=int, default=100, metavar="N", help="images compared byte by byte, for each net; %(default)s")
     options = parser.parse_args()
-    OUT.mkdir(parents=True, exist_ok=True)
+    (ROOT / OUT).mkdir(parents=True, exist_ok=True)
 
     result = {}
     totals = {"images_compared": 0, "bytes_compared": 0, "different_bytes": 0}
