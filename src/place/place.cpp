@@ -129,7 +129,10 @@ class Pricer {
 
   void run() {
     bool changed = true;
-    for (int round = 0; changed && round < 8; round++) changed = clusters() | peel();
+    for (int round = 0; changed && round < 8; round++) {
+      const bool joined = clusters(), peeled = peel();  // both, whatever the first finds
+      changed = joined || peeled;
+    }
     for (std::size_t i = 0; i < g_.nodes.size(); i++)
       if (p_.nodes[i].npu_us >= 0) p_.nodes[i].move_us = moves_if(i, Unit::npu);
   }
