@@ -180,7 +180,7 @@ def main():
         if "build" in name and found.failures:
             break
 
-    paths = sorted({match for skip in total.skips for match in re.findall(r"not on this machine: (\w+)", skip)})
+    paths = sorted({match for skip in total.skips for match in re.findall(r"this machine has no (\w+)", skip)})
     print(f"CPU paths that this machine could not run: {', '.join(paths) or 'none'}")
     for skip in total.skips[:40]:
         print(f"skipped: {skip}")
