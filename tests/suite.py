@@ -9,6 +9,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import random
 import re
 import shlex
 import subprocess
@@ -18,6 +19,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORES = len(os.sched_getaffinity(0))
+SEED = random.randrange(1, 99999)  # of the unit tests; printed, and given again by --seed
 
 
 class Counts:
@@ -55,7 +57,7 @@ def unit_tests(preset, timeout=1500, filter_=None, environment=None):
     def shard(index):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             env = dict(os.environ, GTEST_TOTAL_SHARDS=str(CORES), GTEST_SHARD_INDEX=str(index), **(environment or {}))
-            arguments = [program, "--gtest_brief=1", f"--gtest_output=json:{report.name}"]
+            arguments = [program, "--gtest_brief=1", f"--gtest_output=json:{report.name}", f"--gtest_random_seed={SEED}"]
             if filter_:
                 arguments.append(f"--gtest_filter={filter_}")
             try:
@@ -145,7 +147,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="also the long tests (LONGSHORE_FULL=1)")
     parser.add_argument("--only", metavar="NAME", help="only the parts whose name contains NAME")
+    parser.add_argument("--seed", type=int, help="of the random tests, to repeat a run")
     options = parser.parse_args()
+    global SEED
+    SEED = options.seed or SEED
+    print(f"seed {SEED}")
     if options.full:
         os.environ["LONGSHORE_FULL"] = "1"
 

@@ -12,7 +12,9 @@
 #include "base/error.hpp"
 #include "command.hpp"
 #include "engine.hpp"
+#include "program/bundle.hpp"
 #include "sim/schedule.hpp"
+#include "sim/simulate.hpp"
 #include "tensor/visit.hpp"
 #include "write/npy.hpp"
 
@@ -26,8 +28,35 @@ struct Options {
   std::vector<std::string> each, carry;
   std::string output_dir, labels;
   int top = 0, repeat = 1;
-  bool json = false;
+  bool json = false, timing_only = false;
 };
+
+/// The predicted time of a bundle's program, without computing a byte of its outputs.
+int predict_only(const Options& o) {
+  Result<Bundle> bundle = Bundle::open(o.engine.model.path);
+  require(bundle.status(), o.engine.model.path);
+  Result<Program> program = bundle->program();
+  require(program.status(), o.engine.model.path);
+  if (!program->machine.present)
+    fail(Code::bad_argument, "--timing-only: ", o.engine.model.path, " is for the CPU; build it with --target of an NPU");
+  std::size_t instructions = program->steps.size();
+  for (const auto& queue : program->queues) instructions += queue.size();
+  const auto start = std::chrono::steady_clock::now();
+  const Result<Timing> timing = predict(*program);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  require(timing.status(), o.engine.model.path);
+  if (o.json) {
+    nlohmann::json j = {{"model", o.engine.model.path}, {"latency_ms", timing->total_ns / 1e6}, {"instructions", instructions},
+                        {"simulation_ms", spent.count()}};
+    for (int a = 0; a < activity_count; a++) j["split_ms"][name(Activity(a))] = timing->time.ns[a] / 1e6;
+    std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    return exit_code::yes;
+  }
+  std::cout << "predicted on the target: " << timing->total_ns / 1e6 << " ms";
+  for (int a = 0; a < activity_count; a++) std::cout << (a ? ", " : " (") << name(Activity(a)) << " " << timing->time.ns[a] / 1e6;
+  std::cout << ")\n" << instructions << " instructions and steps simulated in " << spent.count() << " ms\n";
+  return exit_code::yes;
+}
 
 /// "/" becomes "_"; two outputs whose names become one are an error.
 std::vector<std::string> file_names(const std::vector<std::string>& names) {
@@ -236,15 +265,16 @@ std::function<int()> setup(CLI::App& app) {
   add_input_options(app, o->engine.inputs);
   app.add_option("--on", o->engine.on, "auto, cpu, reference, or sim (bundles for an NPU); auto")
       ->check(CLI::IsMember({"auto", "cpu", "reference", "sim"}));
-  app.add_option("--each", o->each, "NAME=FILE: one run for each element of the file's first axis; outputs are stacked")->expected(1);
+  app.add_option("--each", o->each, "NAME=FILE: one run for each element of the file's first axis; outputs are stacked")->allow_extra_args(false);
   app.add_option("--carry", o->carry, "OUTPUT=INPUT: with --each, feeds an output to an input of the next run; begins with zeros")
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_option("--output-dir", o->output_dir, "Writes each output as NAME.npy there ('/' becomes '_')");
   app.add_option("--top", o->top, "Shows the K largest elements of each output")->check(CLI::Range(1, 100000));
   app.add_option("--labels", o->labels, "A text file, line N for element N, for --top");
   app.add_option("--repeat", o->repeat, "Runs so many times and shows the shortest time; 1")->check(CLI::Range(1, 1000000));
+  app.add_flag("--timing-only", o->timing_only, "Predicts the time of a bundle for an NPU; computes no outputs");
   app.add_flag("--json", o->json, "One JSON object on one line");
-  return [o] { return run(*o); };
+  return [o] { return o->timing_only ? predict_only(*o) : run(*o); };
 }
 
 }  // namespace
