@@ -22,7 +22,8 @@ void expect_sound(const std::vector<Buffer>& buffers, const Arena& arena, std::u
     EXPECT_EQ(arena.offsets[i] % alignment, 0u);
     EXPECT_LE(arena.offsets[i] + buffers[i].bytes, arena.bytes);
     for (std::size_t j = 0; j < i; j++) {
-      const bool together = buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
+      const bool together =
+          buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
       const bool overlap = arena.offsets[i] < arena.offsets[j] + buffers[j].bytes &&
                            arena.offsets[j] < arena.offsets[i] + buffers[i].bytes;
       EXPECT_FALSE(together && overlap && !in_place(buffers, i, j)) << i << " and " << j;
@@ -37,9 +38,10 @@ std::uint64_t alive_at_worst(const std::vector<Buffer>& buffers, std::uint32_t s
     std::uint64_t alive = 0;
     for (const Buffer& b : buffers) {
       if (t < b.first || t > b.last) continue;
-      const bool may_be_taken = b.last == t && std::any_of(buffers.begin(), buffers.end(), [&](const Buffer& c) {
-        return c.in_place_of < buffers.size() && &buffers[c.in_place_of] == &b && c.first == t;
-      });
+      const bool may_be_taken =
+          b.last == t && std::any_of(buffers.begin(), buffers.end(), [&](const Buffer& c) {
+            return c.in_place_of < buffers.size() && &buffers[c.in_place_of] == &b && c.first == t;
+          });
       if (!may_be_taken) alive += b.bytes;
     }
     most = std::max(most, alive);
@@ -59,7 +61,8 @@ TEST(Arena, RandomLifetimesNeverOverlap) {
       b.last = b.first + rng() % (steps - b.first);
       if (i > 0 && rng() % 3 == 0) {
         b.in_place_of = static_cast<std::uint32_t>(rng() % i);
-        if (rng() % 2 && buffers[b.in_place_of].last >= b.first) {  // often a hint that can be taken
+        if (rng() % 2 &&
+            buffers[b.in_place_of].last >= b.first) {  // often a hint that can be taken
           b.bytes = buffers[b.in_place_of].bytes;
           b.first = buffers[b.in_place_of].last;
           b.last = std::max(b.last, b.first);

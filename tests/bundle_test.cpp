@@ -39,7 +39,9 @@ BundleContents contents() {
   return c;
 }
 
-Result<Bundle> open(std::vector<std::byte> bytes) { return Bundle::open(make_blob(std::move(bytes))); }
+Result<Bundle> open(std::vector<std::byte> bytes) {
+  return Bundle::open(make_blob(std::move(bytes)));
+}
 
 TEST(Bundle, HoldsWhatWasPutIn) {
   const BundleContents c = contents();
@@ -103,13 +105,17 @@ TEST(Bundle, KeepsEveryOperandOfEveryInstruction) {
   int next = 1;
   const auto change = [&](auto& x) {
     using T = std::remove_reference_t<decltype(x)>;
-    if constexpr (std::is_same_v<T, bool>) x = !x;
-    else if constexpr (std::is_enum_v<T>) x = T(1);
-    else x = static_cast<T>(next++ % 100);
+    if constexpr (std::is_same_v<T, bool>)
+      x = !x;
+    else if constexpr (std::is_enum_v<T>)
+      x = T(1);
+    else
+      x = static_cast<T>(next++ % 100);
   };
   Machine::each(p.machine, [&](const char*, const char*, auto& x) { change(x); });
   for (Operation& o : operations) {
-    std::visit([&](auto& each) { each_field(each, [&](const char*, Role, auto& x) { change(x); }); }, o);
+    std::visit(
+        [&](auto& each) { each_field(each, [&](const char*, Role, auto& x) { change(x); }); }, o);
     p.queues[2].push_back({Queue::mac, 3, 17, o});
   }
   const Result<Program> back = decode_program(encode(p), make_blob({}));
@@ -124,7 +130,9 @@ TEST(Bundle, EveryCutIsAnError) {
   for (std::size_t i = 0; i < 64; i++) places.push_back(i * whole.size() / 64);
   for (std::size_t i = 0; i < 300; i++) places.push_back(i);
   places.push_back(whole.size() - 1);
-  for (const std::size_t cut : places) EXPECT_FALSE(open({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)}).ok()) << cut;
+  for (const std::size_t cut : places)
+    EXPECT_FALSE(open({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)}).ok())
+        << cut;
 }
 
 TEST(Bundle, EveryFlippedBitIsAnError) {
@@ -139,7 +147,8 @@ TEST(Bundle, EveryFlippedBitIsAnError) {
     const std::size_t bit = rng() % (whole.size() * 8);
     EXPECT_FALSE(flipped(bit).ok()) << "bit " << bit;
   }
-  for (std::size_t bit = 0; bit < 512 * 8; bit++) EXPECT_FALSE(flipped(bit).ok()) << "bit " << bit;  // header, table, padding
+  for (std::size_t bit = 0; bit < 512 * 8; bit++)
+    EXPECT_FALSE(flipped(bit).ok()) << "bit " << bit;  // header, table, padding
 }
 
 TEST(Bundle, NothingMayFollow) {
@@ -161,8 +170,10 @@ TEST(Bundle, MadeUpSectionsAreErrorsNotCrashes) {
     std::vector<std::byte> bytes(from.begin(), from.end());
     for (unsigned k = 1 + rng() % 3; k-- > 0;) {
       const std::size_t at = rng() % bytes.size();
-      if (rng() % 2) bytes[at] = static_cast<std::byte>(rng());
-      else bytes[at] ^= std::byte{1} << (rng() % 8);
+      if (rng() % 2)
+        bytes[at] = static_cast<std::byte>(rng());
+      else
+        bytes[at] ^= std::byte{1} << (rng() % 8);
     }
     if (rng() % 8 == 0) bytes.resize(rng() % bytes.size());
     return bytes;
@@ -184,14 +195,16 @@ TEST(Bundle, MadeUpSectionsAreErrorsNotCrashes) {
     options.operators = operator_table();
     options.memory_limit_bytes = std::uint64_t{1} << 26;
     const Result<Model> model = Model::load(*program, options);
-    Result<Context> context = model.ok() ? Context::create(*model) : Result<Context>(model.status());
+    Result<Context> context =
+        model.ok() ? Context::create(*model) : Result<Context>(model.status());
     if (!context.ok()) {
       errors++;
       continue;
     }
     const std::vector<float> x(6, 1);
     const Bool8 yes(true);
-    const TensorView inputs[] = {{DType::f32, Shape{2, 3}, x.data(), {}}, {DType::boolean, Shape{}, &yes, {}}};
+    const TensorView inputs[] = {{DType::f32, Shape{2, 3}, x.data(), {}},
+                                 {DType::boolean, Shape{}, &yes, {}}};
     if (!context->run(inputs).ok()) errors++;  // an answer or an error: the sanitizers look on
     ran++;
   }

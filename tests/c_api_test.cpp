@@ -72,7 +72,8 @@ TEST(CApi, SaysWhyAFileIsRefused) {
   EXPECT_NE(std::string(why).find("/nowhere/model.onnx"), std::string::npos) << why;
   EXPECT_EQ(model, nullptr);
   const File file("(x: f32[2]) { y = Reul(x) return y }");
-  EXPECT_EQ(longshore_model_load(file.path.c_str(), &model, why, sizeof why), LONGSHORE_UNSUPPORTED);
+  EXPECT_EQ(longshore_model_load(file.path.c_str(), &model, why, sizeof why),
+            LONGSHORE_UNSUPPORTED);
   EXPECT_EQ(longshore_model_load(nullptr, &model, why, sizeof why), LONGSHORE_BAD_ARGUMENT);
   char tiny[4] = "abc";
   EXPECT_NE(longshore_model_load("/nowhere", &model, tiny, sizeof tiny), LONGSHORE_OK);

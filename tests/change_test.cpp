@@ -21,7 +21,8 @@ struct NoHost final : Host {
   }
 };
 
-/// Layer 0 loads 64 constants to SRAM 0, layer 1 works on them, layer 2 stores 16 bytes from SRAM 256 as the output.
+/// Layer 0 loads 64 constants to SRAM 0, layer 1 works on them, layer 2 stores 16 bytes from SRAM
+/// 256 as the output.
 struct Chain {
   Program program;
 
@@ -74,7 +75,8 @@ struct Chain {
     EXPECT_TRUE(check(program).ok()) << check(program).text();
     EXPECT_TRUE(check(changed).ok()) << check(changed).text();
     NoHost host;
-    const Result<ChangeEffect> e = effect_of_change(program, changed, {queue, index}, host, host, seed());
+    const Result<ChangeEffect> e =
+        effect_of_change(program, changed, {queue, index}, host, host, seed());
     EXPECT_TRUE(e.ok()) << e.status().text();
     return e.ok() ? *e : ChangeEffect();
   }
@@ -171,7 +173,8 @@ TEST(Change, ThatTheSamplesDoNotReachIsUnnoticedNotDead) {
   r.channels = 1;
   c.work(r);
   c.end();
-  const ChangeEffect e = c.effect<Requantise>(Queue::vector, 1, [](Requantise& o) { o.highest = 100; });
+  const ChangeEffect e =
+      c.effect<Requantise>(Queue::vector, 1, [](Requantise& o) { o.highest = 100; });
   EXPECT_EQ(e.changed_bytes, 0u);
   EXPECT_TRUE(e.sensitive);
   EXPECT_EQ(judge(e, c.program).verdict, Verdict::unnoticed);
@@ -215,7 +218,8 @@ TEST(Change, OfWhatZeroWeightsMultiplyIsDead) {
   conv.in = {128, 2, 2};
   conv.in_h = conv.in_w = 1;
   conv.in_c = 2;
-  conv.kernel_h = conv.kernel_w = conv.stride_h = conv.stride_w = conv.dilation_h = conv.dilation_w = 1;
+  conv.kernel_h = conv.kernel_w = conv.stride_h = conv.stride_w = conv.dilation_h =
+      conv.dilation_w = 1;
   conv.weights = 160;
   conv.weight_out_stride = conv.weight_tap_stride = 2;
   conv.parameters = 192;

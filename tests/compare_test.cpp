@@ -20,7 +20,8 @@ Tensor bytes_of(const Shape& shape, std::vector<std::int8_t> codes) {
 
 TEST(Difference, CountsBytesAndNamesTheFirstElement) {
   Difference d;
-  const Tensor want = bytes_of({2, 3}, {1, 2, 3, 4, 5, 6}), got = bytes_of({2, 3}, {1, 2, 3, 4, -5, 7});
+  const Tensor want = bytes_of({2, 3}, {1, 2, 3, 4, 5, 6}),
+               got = bytes_of({2, 3}, {1, 2, 3, 4, -5, 7});
   d.add(want.view(), want.view(), {}, 0);
   d.add(got.view(), want.view(), {}, 1);
   EXPECT_FALSE(d.equal());
@@ -50,7 +51,8 @@ TEST(Difference, MeasuresFloats) {
 
 TEST(Difference, TakesFloatsWithinTheBoundAndNanForNan) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
-  const float want[] = {1, nan, inf, 0, 2}, near[] = {1.0009f, -nan, inf, 1e-7f, 2}, far[] = {1, 0, -inf, 0, nan};
+  const float want[] = {1, nan, inf, 0, 2}, near[] = {1.0009f, -nan, inf, 1e-7f, 2},
+              far[] = {1, 0, -inf, 0, nan};
   Difference d;
   d.add(make_floats({5}, near).view(), make_floats({5}, want).view(), {false, 1e-3, 1e-6, 0}, 0);
   EXPECT_TRUE(d.equal());
@@ -148,7 +150,8 @@ TEST(Compare, SingleFeedsEachNodeWithTheReference) {
   wrong.add_single(in, with_fault("Relu", 1));  // what Add makes of it stays right
   const auto layers = wrong.layers();
   ASSERT_EQ(layers.size(), 4u);
-  for (const LayerDifference& l : layers) EXPECT_EQ(l.difference.equal(), l.op != "Relu") << describe(l);
+  for (const LayerDifference& l : layers)
+    EXPECT_EQ(l.difference.equal(), l.op != "Relu") << describe(l);
 }
 
 TEST(Compare, SingleTakesFloatsWithinTheOperatorsBoundOnly) {
@@ -156,7 +159,8 @@ TEST(Compare, SingleTakesFloatsWithinTheOperatorsBoundOnly) {
   const float ones[] = {1, 1, 1, 1};
   const std::vector<Tensor> in = {make_floats({4}, ones)};
   const OpDef& relu = op_named("Relu");
-  Comparison inside(g, Strictness::op_bounds), outside(g, Strictness::op_bounds), strict(g, Strictness::bytes);
+  Comparison inside(g, Strictness::op_bounds), outside(g, Strictness::op_bounds),
+      strict(g, Strictness::bytes);
   inside.add_single(in, with_fault("Relu", 0.9f * (relu.float_atol + relu.float_rtol)));
   outside.add_single(in, with_fault("Relu", 1.1f * (relu.float_atol + relu.float_rtol)));
   strict.add_single(in, with_fault("Relu", 1e-6f));
@@ -181,7 +185,8 @@ TEST(Compare, ANodeAloneKeepsWhatItsSubgraphsCapture) {
 
 TEST(Compare, ANodeWithSubgraphsIsJudgedAsAWholeRun) {
   const Graph g = parse(
-      "(c: bool[], x: f32[2]) { y = If(c) then_branch=() { a = Add(x, x) return a } else_branch=() { a = Neg(x) return a } return y }");
+      "(c: bool[], x: f32[2]) { y = If(c) then_branch=() { a = Add(x, x) return a } else_branch=() "
+      "{ a = Neg(x) return a } return y }");
   const float x[] = {100, 1};
   const std::vector<Tensor> in = {random_inputs(g, seed())[0], make_floats({2}, x)};
   Comparison inside(g, Strictness::op_bounds), outside(g, Strictness::op_bounds);
@@ -199,7 +204,8 @@ TEST(Compare, EveryExampleOnTheCpuNodeByNode) {
       const Graph g = parse(text);
       Comparison c(g, Strictness::op_bounds);
       c.add_single(random_inputs(g, seed()), cpu);
-      for (const LayerDifference& l : c.layers()) EXPECT_TRUE(l.difference.equal()) << text << "\n" << describe(l);
+      for (const LayerDifference& l : c.layers())
+        EXPECT_TRUE(l.difference.equal()) << text << "\n" << describe(l);
     }
 }
 
@@ -207,7 +213,8 @@ constexpr std::string_view float_graph =
     "(x: f32[1,4]) { s = Add(x, x)  r = Relu(s)  t = Add(r, x) return t }";
 // What quantize makes of it: Relu is absorbed by the Add before it.
 constexpr std::string_view quantised_graph =
-    "(x: f32[1,4]) { x_q: i8[1,4] q(0.0625, 0) = longshore.Quantize(x)  s: i8[1,4] q(0.0625, -128) = Add(x_q, x_q)  "
+    "(x: f32[1,4]) { x_q: i8[1,4] q(0.0625, 0) = longshore.Quantize(x)  s: i8[1,4] q(0.0625, -128) "
+    "= Add(x_q, x_q)  "
     "t_q: i8[1,4] q(0.125, 0) = Add(s, x_q)  t = longshore.Dequantize(t_q) return t }";
 
 TEST(Compare, PrecisionHoldsCodesAgainstTheFloatValueOfThatName) {

@@ -42,8 +42,10 @@ TEST(Costs, EqualScaleSimRuns) {
 TEST(Costs, EqualScaleSimTable) {
   namespace fs = std::filesystem;
   fs::path file;
-  for (fs::path at = fs::path(__FILE__).parent_path(); at.has_relative_path(); at = at.parent_path())
-    if (fs::exists(at / "shared/data/scalesim_golden.csv")) file = at / "shared/data/scalesim_golden.csv";
+  for (fs::path at = fs::path(__FILE__).parent_path(); at.has_relative_path();
+       at = at.parent_path())
+    if (fs::exists(at / "shared/data/scalesim_golden.csv"))
+      file = at / "shared/data/scalesim_golden.csv";
   if (file.empty()) GTEST_SKIP() << "scalesim_golden.csv is not here";
   std::ifstream in(file);
   std::string line, cell;
@@ -64,7 +66,8 @@ TEST(Costs, EqualScaleSimTable) {
       const std::uint64_t stride = number("stride");
       return (number(in_key) - number(filter_key) + 2 * stride - 1) / stride;
     };
-    const std::uint64_t out_h = outputs("ifmap_h", "filter_h"), out_w = outputs("ifmap_w", "filter_w");
+    const std::uint64_t out_h = outputs("ifmap_h", "filter_h"),
+                        out_w = outputs("ifmap_w", "filter_w");
     const std::uint64_t k = number("filter_h") * number("filter_w") * number("channels");
     const Dataflow flow = at["dataflow"] == "os"   ? Dataflow::output_stationary
                           : at["dataflow"] == "ws" ? Dataflow::weight_stationary
@@ -74,7 +77,8 @@ TEST(Costs, EqualScaleSimTable) {
     EXPECT_EQ(systolic_cycles(flow, array_rows, columns, out_h * out_w, number("num_filters"), k),
               number("total_cycles"))
         << line;
-    EXPECT_EQ(systolic_folds(flow, array_rows, columns, out_h * out_w, number("num_filters"), k), number("folds"))
+    EXPECT_EQ(systolic_folds(flow, array_rows, columns, out_h * out_w, number("num_filters"), k),
+              number("folds"))
         << line;
     rows++;
   }
@@ -154,7 +158,7 @@ TEST(Costs, DmaBurstsAndRates) {
   EXPECT_EQ(cost.bytes, 1000u);
   EXPECT_EQ(cost.dram_bytes, 1088u);
   EXPECT_DOUBLE_EQ(cost.setup_ns, 120);
-  EXPECT_DOUBLE_EQ(cost.bytes_per_ns, 8);            // 16 bursts of 64 in 100 ns would be 10.24
+  EXPECT_DOUBLE_EQ(cost.bytes_per_ns, 8);  // 16 bursts of 64 in 100 ns would be 10.24
   EXPECT_DOUBLE_EQ(dma_ns(m, d, false), 120 + 1088 / 5.0);  // the DRAM reads at 10 * 0.5
   EXPECT_DOUBLE_EQ(dma_ns(m, d, true), 120 + 1088 / 4.0);
   Machine narrow = m;

@@ -1,4 +1,5 @@
-// Real model files, cut and with flipped bits, read and run: an error or an answer, never a signal, never "a bug".
+// Real model files, cut and with flipped bits, read and run: an error or an answer, never a signal,
+// never "a bug".
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,9 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The named thing in this project, or beside it; empty where it is not. (__FILE__ may be relative.)
+/// The named thing in this project, or beside it; empty where it is not. (__FILE__ may be
+/// relative.)
 fs::path find(const char* name) {
-  for (fs::path at = fs::read_symlink("/proc/self/exe"); at.has_relative_path(); at = at.parent_path())
+  for (fs::path at = fs::read_symlink("/proc/self/exe"); at.has_relative_path();
+       at = at.parent_path())
     if (fs::exists(at / name)) return at / name;
   return {};
 }
@@ -37,8 +40,10 @@ struct Damage {
 /// True unless the error calls itself a bug.
 bool attempt(std::span<const std::byte> whole, const Damage& damage) {
   std::vector<std::byte> bytes(whole.begin(), whole.end());
-  if (damage.cut) bytes.resize(damage.at);
-  else bytes[damage.at / 8] ^= std::byte{1} << (damage.at % 8);
+  if (damage.cut)
+    bytes.resize(damage.at);
+  else
+    bytes[damage.at / 8] ^= std::byte{1} << (damage.at % 8);
   try {
     const ReadResult r = read_onnx(bytes, "damaged.onnx", "");
     verify(r.graph);
@@ -48,7 +53,6 @@ bool attempt(std::span<const std::byte> whole, const Damage& damage) {
       for (const Dim& d : r.graph[v].type.dims) shape.push(d.known() ? d.value : 2);
       const std::int64_t n = checked_elements(shape, 1 << 20);
       if (n < 0) return true;  // nobody would make such an input
-
     }
     evaluate(r.graph, random_inputs(r.graph, 1));
   } catch (const Error& e) {
@@ -64,7 +68,8 @@ struct Progress {
   std::uint32_t is_bug;
 };
 
-[[noreturn]] void child(std::span<const std::byte> whole, const std::vector<Damage>& list, std::size_t from, int pipe) {
+[[noreturn]] void child(std::span<const std::byte> whole, const std::vector<Damage>& list,
+                        std::size_t from, int pipe) {
   const rlimit no_core{0, 0}, memory{std::uint64_t{2} << 30, std::uint64_t{2} << 30};
   ::setrlimit(RLIMIT_CORE, &no_core);
 #ifndef __SANITIZE_ADDRESS__
@@ -81,12 +86,14 @@ struct Progress {
   ::_exit(0);
 }
 
-/// Runs all attempts in child processes; one that takes 3 s (a pad or a loop that became huge) is left out.
+/// Runs all attempts in child processes; one that takes 3 s (a pad or a loop that became huge) is
+/// left out.
 void survive(const fs::path& file, const std::vector<Damage>& list) {
   const Result<SharedBlob> blob = map_file(file);
   ASSERT_TRUE(blob.ok());
   const auto describe = [&](std::size_t i) {
-    return file.parent_path().filename().string() + (list[i].cut ? ", cut at byte " : ", flipped bit ") + std::to_string(list[i].at);
+    return file.parent_path().filename().string() +
+           (list[i].cut ? ", cut at byte " : ", flipped bit ") + std::to_string(list[i].at);
   };
   int slow = 0;
   for (std::size_t next = 0; next < list.size();) {
@@ -108,8 +115,11 @@ void survive(const fs::path& file, const std::vector<Damage>& list) {
     ::waitpid(pid, &status, 0);
     ::close(ends[0]);
     if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0) break;
-    if (late) slow++;
-    else ADD_FAILURE() << describe(p.index) << ": " << (WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "ended early");
+    if (late)
+      slow++;
+    else
+      ADD_FAILURE() << describe(p.index) << ": "
+                    << (WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "ended early");
     next = p.index + 1;
   }
   EXPECT_LE(slow, 2 + static_cast<int>(list.size() / 50)) << file;
@@ -130,7 +140,8 @@ std::vector<Damage> damages(const fs::path& file, std::size_t rounds) {
 TEST(DamagedModels, FromTheZoo) {
   int files = 0;
   for (const auto& entry : fs::directory_iterator(find("zoo")))
-    if (entry.path().extension() == ".onnx") survive(entry.path(), damages(entry.path(), 4)), files++;
+    if (entry.path().extension() == ".onnx")
+      survive(entry.path(), damages(entry.path(), 4)), files++;
   EXPECT_GT(files, 0);
 }
 

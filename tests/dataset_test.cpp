@@ -15,7 +15,9 @@ namespace {
 
 class Datasets : public testing::Test {
  protected:
-  Datasets() : folder_(std::filesystem::temp_directory_path() / ("longshore_datasets_" + std::to_string(getpid()))) {
+  Datasets()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("longshore_datasets_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
   }
   ~Datasets() override { std::filesystem::remove_all(folder_); }
@@ -53,18 +55,27 @@ TEST_F(Datasets, FashionMnistIsGzippedIdx) {
   EXPECT_EQ(d.label(1), 8);
   const Tensor t = d.input(1, TensorType(DType::f32, Dims{Dim::named("N"), 1, 2, 3}));
   EXPECT_EQ(t.shape, (Shape{1, 1, 2, 3}));
-  for (std::size_t i = 0; i < 6; i++) EXPECT_EQ(t.values<float>()[i], static_cast<float>((6 + i) * 5) / 255);
-  EXPECT_THAT(message_of([&] { d.input(0, TensorType(DType::f32, Dims{1, 3, 2, 3})); }), testing::HasSubstr("2x3"));
+  for (std::size_t i = 0; i < 6; i++)
+    EXPECT_EQ(t.values<float>()[i], static_cast<float>((6 + i) * 5) / 255);
+  EXPECT_THAT(message_of([&] {
+                d.input(0, TensorType(DType::f32, Dims{1, 3, 2, 3}));
+              }),
+              testing::HasSubstr("2x3"));
 }
 
 TEST_F(Datasets, FashionMnistRefusesBrokenFiles) {
   fashion(2, 3);
-  EXPECT_THAT(message_of([&] { open_dataset(spec("fashion-mnist"), {}); }), testing::HasSubstr("2 images and 3 labels"));
+  EXPECT_THAT(message_of([&] { open_dataset(spec("fashion-mnist"), {}); }),
+              testing::HasSubstr("2 images and 3 labels"));
   gzip("t10k-images-idx3-ubyte.gz", {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2});
-  EXPECT_THAT(message_of([&] { open_dataset(spec("fashion-mnist"), {}); }), testing::HasSubstr("ends before"));
-  gzip("t10k-images-idx3-ubyte.gz", {0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255});
-  EXPECT_THAT(message_of([&] { open_dataset(spec("fashion-mnist"), {}); }), testing::HasSubstr("more than"));
-  EXPECT_THAT(message_of([&] { open_dataset("fashion-mnist:/nowhere", {}); }), testing::HasSubstr("dataset-fashion-mnist"));
+  EXPECT_THAT(message_of([&] { open_dataset(spec("fashion-mnist"), {}); }),
+              testing::HasSubstr("ends before"));
+  gzip("t10k-images-idx3-ubyte.gz",
+       {0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255});
+  EXPECT_THAT(message_of([&] { open_dataset(spec("fashion-mnist"), {}); }),
+              testing::HasSubstr("more than"));
+  EXPECT_THAT(message_of([&] { open_dataset("fashion-mnist:/nowhere", {}); }),
+              testing::HasSubstr("dataset-fashion-mnist"));
 }
 
 TEST_F(Datasets, CifarIsRecordsOfALabelAndThreePlanes) {
@@ -83,7 +94,8 @@ TEST_F(Datasets, CifarIsRecordsOfALabelAndThreePlanes) {
   const Tensor last = d.input(1, TensorType(DType::f32, Dims{1, 32, 32, 3}));
   EXPECT_EQ(last.values<float>()[100 * 3 + 2], t.values<float>()[2 * 1024 + 100]);
   std::ofstream(folder_ / "data.bin", std::ios::binary) << bytes.substr(1);
-  EXPECT_THAT(message_of([&] { open_dataset(path, {}); }), testing::HasSubstr("records of 3073 bytes"));
+  EXPECT_THAT(message_of([&] { open_dataset(path, {}); }),
+              testing::HasSubstr("records of 3073 bytes"));
 }
 
 TEST_F(Datasets, FoldersAreClasses) {
@@ -118,10 +130,12 @@ TEST_F(Datasets, PickedSamplesFavourNoClass) {
 }
 
 TEST_F(Datasets, AnUnknownOneNamesThoseThatExist) {
-  EXPECT_THAT(message_of([] { open_dataset("imagenet", {}); }), testing::HasSubstr("fashion-mnist"));
+  EXPECT_THAT(message_of([] { open_dataset("imagenet", {}); }),
+              testing::HasSubstr("fashion-mnist"));
   EXPECT_TRUE(names_dataset("cifar10:x"));
   EXPECT_FALSE(names_dataset("cifar10x"));
-  EXPECT_THAT(message_of([&] { open_dataset(folder_.string(), {}); }), testing::HasSubstr("one for each class"));
+  EXPECT_THAT(message_of([&] { open_dataset(folder_.string(), {}); }),
+              testing::HasSubstr("one for each class"));
 }
 
 }  // namespace

@@ -32,14 +32,17 @@ struct Bench {
       }
   }
   std::int8_t* sram() { return reinterpret_cast<std::int8_t*>(memory.sram(0).data()); }
-  std::uint32_t pick(std::uint32_t low, std::uint32_t high) { return low + static_cast<std::uint32_t>(rng()) % (high - low + 1); }
+  std::uint32_t pick(std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(rng()) % (high - low + 1);
+  }
   /// A place of its own for `bytes`, aligned to 4.
   std::uint32_t place(std::uint32_t bytes) {
     const std::uint32_t at = used;
     used = (used + bytes + 7) / 4 * 4;
     return at;
   }
-  Tile tile(std::uint32_t height, std::uint32_t width, std::uint32_t channels, std::uint32_t element = 1) {
+  Tile tile(std::uint32_t height, std::uint32_t width, std::uint32_t channels,
+            std::uint32_t element = 1) {
     Tile t;
     t.pixel_stride = (channels + pick(0, 3)) * element;
     t.row_stride = width * t.pixel_stride + pick(0, 5) * element;
@@ -80,10 +83,12 @@ Conv random_conv(Bench& b) {
   c.kernel_h = b.pick(1, 4), c.kernel_w = b.pick(1, 4);
   c.stride_h = b.pick(1, 3), c.stride_w = b.pick(1, 3);
   c.dilation_h = b.pick(1, 2), c.dilation_w = b.pick(1, 2);
-  c.pad_top = b.pick(0, 2), c.pad_left = b.pick(0, 2), c.pad_bottom = b.pick(0, 2), c.pad_right = b.pick(0, 2);
+  c.pad_top = b.pick(0, 2), c.pad_left = b.pick(0, 2), c.pad_bottom = b.pick(0, 2),
+  c.pad_right = b.pick(0, 2);
   c.in_c = b.pick(1, 40);
   c.out_c = c.depthwise ? c.in_c : b.pick(1, 40);
-  const std::uint32_t reach_h = (c.kernel_h - 1) * c.dilation_h + 1, reach_w = (c.kernel_w - 1) * c.dilation_w + 1;
+  const std::uint32_t reach_h = (c.kernel_h - 1) * c.dilation_h + 1,
+                      reach_w = (c.kernel_w - 1) * c.dilation_w + 1;
   c.in_h = reach_h + b.pick(0, 6), c.in_w = reach_w + b.pick(0, 6);
   if (b.pick(0, 4) == 0) {  // one pixel: a path of its own
     c.pad_top = c.pad_left = c.pad_bottom = c.pad_right = 0;
@@ -94,12 +99,16 @@ Conv random_conv(Bench& b) {
   c.in = b.tile(c.in_h, c.in_w, c.in_c);
   c.in_zero = static_cast<int>(b.pick(0, 255)) - 128;
   c.weight_tap_stride = c.in_c + b.pick(0, 2);
-  c.weight_out_stride = c.depthwise ? 0 : c.kernel_h * c.kernel_w * c.weight_tap_stride + b.pick(0, 3);
-  c.weights = b.place(c.depthwise ? c.kernel_h * c.kernel_w * c.weight_tap_stride : c.out_c * c.weight_out_stride);
+  c.weight_out_stride =
+      c.depthwise ? 0 : c.kernel_h * c.kernel_w * c.weight_tap_stride + b.pick(0, 3);
+  c.weights = b.place(c.depthwise ? c.kernel_h * c.kernel_w * c.weight_tap_stride
+                                  : c.out_c * c.weight_out_stride);
   c.parameters = b.place(c.out_c * 16);
   for (std::uint32_t o = 0; o < c.out_c; o++) {
-    const Multiplier m = make_multiplier(0.01f * static_cast<float>(b.pick(1, 200)), 0.004f, 0.05f * static_cast<float>(b.pick(1, 40)));
-    const ChannelParameters p{static_cast<std::int32_t>(b.pick(0, 40000)) - 20000, m.real, m.fixed, m.exponent};
+    const Multiplier m = make_multiplier(0.01f * static_cast<float>(b.pick(1, 200)), 0.004f,
+                                         0.05f * static_cast<float>(b.pick(1, 40)));
+    const ChannelParameters p{static_cast<std::int32_t>(b.pick(0, 40000)) - 20000, m.real, m.fixed,
+                              m.exponent};
     std::memcpy(b.sram() + c.parameters + o * 16, static_cast<const void*>(&p), 16);
   }
   c.accumulators = b.tile(c.out_h, c.out_w, c.out_c, 4);
@@ -139,7 +148,8 @@ TEST(Execute, ConvolutionEqualsTheFormula) {
               for (std::int64_t k = c.depthwise ? o : 0; k < (c.depthwise ? o + 1 : c.in_c); k++) {
                 const std::int64_t w = c.weights + (c.depthwise ? 0 : o * c.weight_out_stride) +
                                        (i * c.kernel_w + j) * c.weight_tap_stride + k;
-                sum += (before.at(c.in, in_y, in_x, k) - c.in_zero) * before.bytes[static_cast<std::size_t>(w)];
+                sum += (before.at(c.in, in_y, in_x, k) - c.in_zero) *
+                       before.bytes[static_cast<std::size_t>(w)];
               }
             }
           if (!c.finish) {
@@ -148,9 +158,11 @@ TEST(Execute, ConvolutionEqualsTheFormula) {
           }
           ChannelParameters p;
           std::memcpy(static_cast<void*>(&p), before.bytes.data() + c.parameters + o * 16, 16);
-          const std::int32_t want = requantise(static_cast<std::int32_t>(sum + p.bias), {p.real, p.fixed, p.exponent},
-                                               c.out_zero, c.lowest, c.highest, c.rounding);
-          ASSERT_EQ(after.at(c.out, y, x, o), want) << "seed " << tests::seed() + n << " at " << y << "," << x << "," << o;
+          const std::int32_t want =
+              requantise(static_cast<std::int32_t>(sum + p.bias), {p.real, p.fixed, p.exponent},
+                         c.out_zero, c.lowest, c.highest, c.rounding);
+          ASSERT_EQ(after.at(c.out, y, x, o), want)
+              << "seed " << tests::seed() + n << " at " << y << "," << x << "," << o;
           outputs++;
           saturated += want == c.lowest || want == c.highest;
         }
@@ -197,7 +209,8 @@ TEST(Execute, EltwiseWithBroadcast) {
       for (std::int64_t x = 0; x < e.width; x++)
         for (std::int64_t c = 0; c < e.channels; c++) {
           const float va = static_cast<float>(before.at(e.a, y, x, c) - 3) * 0.013f;
-          const float vb = static_cast<float>(before.at(e.b, y, x, e.b_channel_stride ? c : 0) + 17) * 0.027f;
+          const float vb =
+              static_cast<float>(before.at(e.b, y, x, e.b_channel_stride ? c : 0) + 17) * 0.027f;
           const float v = n % 3 == 0 ? va + vb : n % 3 == 1 ? va - vb : va * vb;
           ASSERT_EQ(after.at(e.out, y, x, c), quantise(v, e.out_scale, -5, e.lowest, 127));
         }
@@ -210,7 +223,8 @@ TEST(Execute, PoolsWithPadding) {
     Pool p;
     p.function = static_cast<Pool::Function>(n % 2);
     p.count_include_pad = b.pick(0, 1);
-    p.kernel_h = b.pick(1, 4), p.kernel_w = b.pick(1, 4), p.stride_h = b.pick(1, 3), p.stride_w = b.pick(1, 3);
+    p.kernel_h = b.pick(1, 4), p.kernel_w = b.pick(1, 4), p.stride_h = b.pick(1, 3),
+    p.stride_w = b.pick(1, 3);
     p.dilation_h = b.pick(1, 2), p.dilation_w = 1;
     p.pad_top = b.pick(0, p.kernel_h - 1), p.pad_left = b.pick(0, p.kernel_w - 1);
     p.pad_bottom = b.pick(0, p.kernel_h - 1), p.pad_right = b.pick(0, p.kernel_w - 1);
@@ -231,7 +245,8 @@ TEST(Execute, PoolsWithPadding) {
           int best = -128, sum = 0, inside = 0, padded = 0;
           for (std::int64_t i = 0; i < p.kernel_h; i++)
             for (std::int64_t j = 0; j < p.kernel_w; j++) {
-              const std::int64_t in_y = y * p.stride_h + i * p.dilation_h - p.pad_top, in_x = x * p.stride_w + j - p.pad_left;
+              const std::int64_t in_y = y * p.stride_h + i * p.dilation_h - p.pad_top,
+                                 in_x = x * p.stride_w + j - p.pad_left;
               if (in_y < p.in_h + p.pad_bottom && in_x < p.in_w + p.pad_right) padded++;
               if (in_y < 0 || in_y >= p.in_h || in_x < 0 || in_x >= p.in_w) continue;
               inside++;
@@ -239,9 +254,12 @@ TEST(Execute, PoolsWithPadding) {
               sum += before.at(p.in, in_y, in_x, c) - 11;
             }
           const int count = std::max(1, p.count_include_pad ? padded : inside);
-          const int want = n % 2 == 0 ? best
-                                      : requantise(sum, make_multiplier(0.02f, 1.0f, 0.017f * static_cast<float>(count)),
-                                                   -3, -128, 127, p.rounding);
+          const int want =
+              n % 2 == 0
+                  ? best
+                  : requantise(sum,
+                               make_multiplier(0.02f, 1.0f, 0.017f * static_cast<float>(count)), -3,
+                               -128, 127, p.rounding);
           ASSERT_EQ(after.at(p.out, y, x, c), want) << "seed " << tests::seed() + n;
         }
   }
@@ -267,8 +285,8 @@ TEST(Execute, ReduceOverTwoTiles) {
     for (std::int64_t y = 0; y < 5; y++)
       for (std::int64_t x = 0; x < 7; x++)
         sum += 9 + (y < 3 ? before.at(first.in, y, x, c) : before.at(second.in, y - 3, x, c));
-    EXPECT_EQ(b.sram()[second.out + c], requantise(sum, make_multiplier(0.05f, 1.0f, 0.03f * 35.0f), 4, -128, 127,
-                                                   Rounding::f32_even));
+    EXPECT_EQ(b.sram()[second.out + c], requantise(sum, make_multiplier(0.05f, 1.0f, 0.03f * 35.0f),
+                                                   4, -128, 127, Rounding::f32_even));
   }
 }
 
@@ -281,7 +299,8 @@ TEST(Execute, TableRequantiseResize) {
   r.height = 3, r.width = 4, r.channels = 9, r.in = b.tile(3, 4, 9), r.out = r.in;  // in place
   r.in_scale = 0.3f, r.out_scale = 0.2f, r.in_zero = 7, r.out_zero = -2, r.highest = 100;
   Resize up, any;
-  up.in_h = 3, up.in_w = 4, up.channels = 9, up.out_h = 5, up.out_w = 8, up.in = t.in, up.out = b.tile(5, 8, 9);
+  up.in_h = 3, up.in_w = 4, up.channels = 9, up.out_h = 5, up.out_w = 8, up.in = t.in,
+  up.out = b.tile(5, 8, 9);
   up.factor_h = up.factor_w = 2, up.phase_h = 1;
   any = up;
   any.out = b.tile(5, 8, 9), any.factor_h = any.factor_w = 0;
@@ -290,14 +309,17 @@ TEST(Execute, TableRequantiseResize) {
   std::memcpy(b.sram() + any.rows, rows, 10);
   std::memcpy(b.sram() + any.columns, columns, 16);
   const Before before(b);
-  for (const Operation& o : {Operation(t), Operation(r), Operation(up), Operation(any)}) b.run(Queue::vector, o);
+  for (const Operation& o : {Operation(t), Operation(r), Operation(up), Operation(any)})
+    b.run(Queue::vector, o);
   const Before after(b);
   for (std::int64_t c = 0; c < 9; c++) {
     for (std::int64_t y = 0; y < 3; y++)
       for (std::int64_t x = 0; x < 4; x++) {
-        EXPECT_EQ(after.at(t.out, y, x, c), before.bytes[static_cast<std::size_t>(t.table + before.at(t.in, y, x, c) + 128)]);
-        EXPECT_EQ(after.at(r.out, y, x, c),
-                  quantise(static_cast<float>(before.at(r.in, y, x, c) - 7) * 0.3f, 0.2f, -2, -128, 100));
+        EXPECT_EQ(after.at(t.out, y, x, c),
+                  before.bytes[static_cast<std::size_t>(t.table + before.at(t.in, y, x, c) + 128)]);
+        EXPECT_EQ(
+            after.at(r.out, y, x, c),
+            quantise(static_cast<float>(before.at(r.in, y, x, c) - 7) * 0.3f, 0.2f, -2, -128, 100));
       }
     for (std::int64_t y = 0; y < 5; y++)
       for (std::int64_t x = 0; x < 8; x++) {
@@ -328,14 +350,16 @@ TEST(Execute, DmaTransposesAndCopyAndFill) {
   const auto* dram = reinterpret_cast<const std::int8_t*>(b.memory.dram().data());
   for (std::uint32_t c = 0; c < 5; c++)
     for (std::uint32_t y = 0; y < 4; y++)
-      for (std::uint32_t x = 0; x < 3; x++) EXPECT_EQ(b.sram()[64 + y * 24 + x * 8 + c], dram[100 + c * 12 + y * 3 + x]);
+      for (std::uint32_t x = 0; x < 3; x++)
+        EXPECT_EQ(b.sram()[64 + y * 24 + x * 8 + c], dram[100 + c * 12 + y * 3 + x]);
   Copy copy;  // channels 1..3 of each pixel, packed
   copy.from = 65, copy.to = 1000, copy.run_bytes = 3;
   copy.count[1] = 4, copy.count[2] = 3, copy.from_stride[1] = 24, copy.from_stride[2] = 8;
   copy.to_stride[1] = 9, copy.to_stride[2] = 3;
   b.run(Queue::vector, copy);
   for (std::uint32_t p = 0; p < 12; p++)
-    for (std::uint32_t c = 0; c < 3; c++) EXPECT_EQ(b.sram()[1000 + p * 3 + c], b.sram()[64 + p * 8 + 1 + c]);
+    for (std::uint32_t c = 0; c < 3; c++)
+      EXPECT_EQ(b.sram()[1000 + p * 3 + c], b.sram()[64 + p * 8 + 1 + c]);
   Fill fill;
   fill.address = 1001, fill.run_bytes = 1, fill.count[2] = 3, fill.stride[2] = 3, fill.value = -7;
   const std::int8_t kept = b.sram()[1002];

@@ -19,10 +19,14 @@ T wild(std::mt19937& rng) {
     return static_cast<T>(rng() % 2);
   } else {
     switch (rng() % 4) {
-      case 0: return static_cast<T>(rng() % 20);
-      case 1: return static_cast<T>((std::uint64_t{1} << rng() % 34) - rng() % 3);
-      case 2: return static_cast<T>(16 * (rng() % 64));
-      default: return static_cast<T>(~T{0} - static_cast<T>(rng() % 3));
+      case 0:
+        return static_cast<T>(rng() % 20);
+      case 1:
+        return static_cast<T>((std::uint64_t{1} << rng() % 34) - rng() % 3);
+      case 2:
+        return static_cast<T>(16 * (rng() % 64));
+      default:
+        return static_cast<T>(~T{0} - static_cast<T>(rng() % 3));
     }
   }
 }
@@ -36,28 +40,37 @@ TEST(HostileInstructions, StayInsideTheirMemories) {
   dma.dram_stride[0] = dma.sram_stride[0] = 64, dma.dram_stride[1] = dma.sram_stride[1] = 32;
   dma.dram_stride[2] = dma.sram_stride[2] = 8;
   Copy copy;
-  copy.to = 1024, copy.run_bytes = 16, copy.count[2] = 4, copy.from_stride[2] = 16, copy.to_stride[2] = 32;
+  copy.to = 1024, copy.run_bytes = 16, copy.count[2] = 4, copy.from_stride[2] = 16,
+  copy.to_stride[2] = 32;
   Fill fill;
   fill.run_bytes = 16, fill.count[2] = 4, fill.stride[2] = 16;
   const auto tile = tests::Pipeline::tile;
   Eltwise eltwise;
-  eltwise.a = tile(0), eltwise.b = tile(512), eltwise.out = tile(1024), eltwise.height = 4, eltwise.width = 8, eltwise.channels = 16;
+  eltwise.a = tile(0), eltwise.b = tile(512), eltwise.out = tile(1024), eltwise.height = 4,
+  eltwise.width = 8, eltwise.channels = 16;
   Table table;
-  table.in = tile(0), table.out = tile(512), table.table = 4096, table.height = 4, table.width = 8, table.channels = 16;
+  table.in = tile(0), table.out = tile(512), table.table = 4096, table.height = 4, table.width = 8,
+  table.channels = 16;
   Requantise requantise;
-  requantise.in = requantise.out = tile(0), requantise.height = 4, requantise.width = 8, requantise.channels = 16;
+  requantise.in = requantise.out = tile(0), requantise.height = 4, requantise.width = 8,
+  requantise.channels = 16;
   Pool pool;
-  pool.in = tile(0), pool.out = tile(1024), pool.in_h = 4, pool.in_w = 8, pool.out_h = 2, pool.out_w = 4, pool.channels = 16;
+  pool.in = tile(0), pool.out = tile(1024), pool.in_h = 4, pool.in_w = 8, pool.out_h = 2,
+  pool.out_w = 4, pool.channels = 16;
   pool.kernel_h = pool.kernel_w = pool.stride_h = pool.stride_w = 2;
   Reduce reduce;
-  reduce.in = tile(0), reduce.height = 4, reduce.width = 8, reduce.channels = 16, reduce.out = reduce.accumulators = 2048;
+  reduce.in = tile(0), reduce.height = 4, reduce.width = 8, reduce.channels = 16,
+  reduce.out = reduce.accumulators = 2048;
   Resize resize;
-  resize.in = tile(0), resize.out = {1024, 256, 16}, resize.in_h = 4, resize.in_w = 8, resize.channels = 16;
-  resize.out_h = 8, resize.out_w = 16, resize.factor_h = resize.factor_w = 2, resize.rows = resize.columns = 8192;
+  resize.in = tile(0), resize.out = {1024, 256, 16}, resize.in_h = 4, resize.in_w = 8,
+  resize.channels = 16;
+  resize.out_h = 8, resize.out_w = 16, resize.factor_h = resize.factor_w = 2,
+  resize.rows = resize.columns = 8192;
   const std::pair<Queue, Operation> starts[] = {
-      {Queue::mac, depthwise}, {Queue::mac, sums},     {Queue::mac, plain},         {Queue::dma_in, dma},
-      {Queue::dma_out, dma},   {Queue::vector, copy},  {Queue::vector, fill},       {Queue::vector, eltwise},
-      {Queue::vector, table},  {Queue::vector, pool},  {Queue::vector, requantise}, {Queue::vector, reduce},
+      {Queue::mac, depthwise}, {Queue::mac, sums},          {Queue::mac, plain},
+      {Queue::dma_in, dma},    {Queue::dma_out, dma},       {Queue::vector, copy},
+      {Queue::vector, fill},   {Queue::vector, eltwise},    {Queue::vector, table},
+      {Queue::vector, pool},   {Queue::vector, requantise}, {Queue::vector, reduce},
       {Queue::vector, resize}};
 
   Machine machine = tests::small_machine();

@@ -15,7 +15,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string png(const std::vector<std::uint8_t>& pixels, unsigned width, unsigned height, unsigned format) {
+std::string png(const std::vector<std::uint8_t>& pixels, unsigned width, unsigned height,
+                unsigned format) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = width;
@@ -29,7 +30,8 @@ std::string png(const std::vector<std::uint8_t>& pixels, unsigned width, unsigne
   return out;
 }
 
-std::string jpeg(const std::vector<std::uint8_t>& pixels, unsigned width, unsigned height, int orientation = 0) {
+std::string jpeg(const std::vector<std::uint8_t>& pixels, unsigned width, unsigned height,
+                 int orientation = 0) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
@@ -47,7 +49,8 @@ std::string jpeg(const std::vector<std::uint8_t>& pixels, unsigned width, unsign
   if (orientation) {
     std::string exif("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0", 32);
     exif[25] = static_cast<char>(orientation);
-    jpeg_write_marker(&info, JPEG_APP0 + 1, reinterpret_cast<const unsigned char*>(exif.data()), static_cast<unsigned>(exif.size()));
+    jpeg_write_marker(&info, JPEG_APP0 + 1, reinterpret_cast<const unsigned char*>(exif.data()),
+                      static_cast<unsigned>(exif.size()));
   }
   for (unsigned y = 0; y < height; y++) {
     JSAMPROW row = const_cast<JSAMPROW>(pixels.data()) + y * width * 3;
@@ -60,11 +63,15 @@ std::string jpeg(const std::vector<std::uint8_t>& pixels, unsigned width, unsign
   return out;
 }
 
-Image decode(const std::string& bytes) { return decode_image(std::as_bytes(std::span(bytes)), "picture"); }
+Image decode(const std::string& bytes) {
+  return decode_image(std::as_bytes(std::span(bytes)), "picture");
+}
 
 TEST(Image, PngOfEveryKind) {
-  EXPECT_THAT(decode(png({1, 2, 3, 4, 5, 6}, 2, 1, PNG_FORMAT_RGB)).rgb, ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(decode(png({1, 2, 3, 0, 4, 5, 6, 128}, 2, 1, PNG_FORMAT_RGBA)).rgb, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(decode(png({1, 2, 3, 4, 5, 6}, 2, 1, PNG_FORMAT_RGB)).rgb,
+              ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(decode(png({1, 2, 3, 0, 4, 5, 6, 128}, 2, 1, PNG_FORMAT_RGBA)).rgb,
+              ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(decode(png({7, 9}, 1, 2, PNG_FORMAT_GRAY)).rgb, ElementsAre(7, 7, 7, 9, 9, 9));
 }
 
@@ -76,20 +83,29 @@ TEST(Image, JpegIsNearTheOriginal) {
   for (std::size_t i = 0; i < flat.size(); i++) EXPECT_NEAR(image.rgb[i], flat[i], 2);
 }
 
-/// Where the corner that was written as the top left must appear for each orientation of a 16 x 8 picture.
+/// Where the corner that was written as the top left must appear for each orientation of a 16 x 8
+/// picture.
 TEST(Image, OrientationIsApplied) {
   std::vector<std::uint8_t> pixels(16 * 8 * 3, 0);
   for (unsigned y = 0; y < 4; y++)
     for (unsigned x = 0; x < 8; x++)
       for (unsigned c = 0; c < 3; c++) pixels[(y * 16 + x) * 3 + c] = 255;
-  const auto bright = [](const Image& i, std::int64_t x, std::int64_t y) { return i.rgb[static_cast<std::size_t>(y * i.width + x) * 3] > 128; };
-  struct Row { int orientation; bool right, bottom; };
-  for (const Row& r : {Row{1, false, false}, Row{2, true, false}, Row{3, true, true}, Row{4, false, true},
-                       Row{5, false, false}, Row{6, true, false}, Row{7, true, true}, Row{8, false, true}}) {
+  const auto bright = [](const Image& i, std::int64_t x, std::int64_t y) {
+    return i.rgb[static_cast<std::size_t>(y * i.width + x) * 3] > 128;
+  };
+  struct Row {
+    int orientation;
+    bool right, bottom;
+  };
+  for (const Row& r :
+       {Row{1, false, false}, Row{2, true, false}, Row{3, true, true}, Row{4, false, true},
+        Row{5, false, false}, Row{6, true, false}, Row{7, true, true}, Row{8, false, true}}) {
     const Image image = decode(jpeg(pixels, 16, 8, r.orientation));
     EXPECT_EQ(image.width, r.orientation >= 5 ? 8 : 16) << r.orientation;
-    EXPECT_TRUE(bright(image, r.right ? image.width - 2 : 1, r.bottom ? image.height - 2 : 1)) << r.orientation;
-    EXPECT_FALSE(bright(image, r.right ? 1 : image.width - 2, r.bottom ? 1 : image.height - 2)) << r.orientation;
+    EXPECT_TRUE(bright(image, r.right ? image.width - 2 : 1, r.bottom ? image.height - 2 : 1))
+        << r.orientation;
+    EXPECT_FALSE(bright(image, r.right ? 1 : image.width - 2, r.bottom ? 1 : image.height - 2))
+        << r.orientation;
   }
 }
 
@@ -98,7 +114,8 @@ TEST(Image, DamagedFilesAreErrors) {
   std::mt19937 rng(seed());
   for (int i = 0; i < 32 * 32 * 3; i++) noise.push_back(static_cast<std::uint8_t>(rng()));
   for (const std::string& whole : {png(noise, 32, 32, PNG_FORMAT_RGB), jpeg(noise, 32, 32)}) {
-    for (std::size_t cut = 8; cut + 16 < whole.size(); cut += 97) EXPECT_THROW(decode(whole.substr(0, cut)), Error) << cut;
+    for (std::size_t cut = 8; cut + 16 < whole.size(); cut += 97)
+      EXPECT_THROW(decode(whole.substr(0, cut)), Error) << cut;
     for (int i = 0; i < 300; i++) {
       std::string flipped = whole;
       flipped[rng() % flipped.size()] ^= static_cast<char>(1 << rng() % 8);
@@ -114,14 +131,16 @@ TEST(Image, DamagedFilesAreErrors) {
 
 TEST(Image, ResizeAveragesWhenShrinkingAndInterpolatesWhenGrowing) {
   const Image four{4, 1, {0, 0, 0, 100, 100, 100, 200, 200, 200, 40, 40, 40}};
-  // Step 2: triangle of half width 2 around 1 and 3; weights 0.75 0.75 0.25 | 0.25 0.75 0.75, normalised.
+  // Step 2: triangle of half width 2 around 1 and 3; weights 0.75 0.75 0.25 | 0.25 0.75 0.75,
+  // normalised.
   const Image half = resize_image(four, 0, 0, 4, 1, 2, 1);
   EXPECT_EQ(half.rgb[0], std::lround((0.75 * 0 + 0.75 * 100 + 0.25 * 200) / 1.75));
   EXPECT_EQ(half.rgb[3], std::lround((0.25 * 100 + 0.75 * 200 + 0.75 * 40) / 1.75));
   const Image same = resize_image(four, 0, 0, 4, 1, 4, 1);
   EXPECT_EQ(same.rgb, four.rgb);
   const Image twice = resize_image(Image{2, 1, {0, 0, 0, 100, 100, 100}}, 0, 0, 2, 1, 4, 1);
-  EXPECT_THAT((std::vector<int>{twice.rgb[0], twice.rgb[3], twice.rgb[6], twice.rgb[9]}), ElementsAre(0, 25, 75, 100));
+  EXPECT_THAT((std::vector<int>{twice.rgb[0], twice.rgb[3], twice.rgb[6], twice.rgb[9]}),
+              ElementsAre(0, 25, 75, 100));
 }
 
 TEST(Image, BecomesATensor) {
@@ -133,7 +152,8 @@ TEST(Image, BecomesATensor) {
             make_floats(Shape{1, 3, 1, 2}, std::vector<float>{0, 15, 0, 15, 0, 15}));
   o = {};
   o.bgr = true;
-  const Tensor bytes = image_tensor(image, TensorType(DType::u8, Dims{Dim(1), Dim(), Dim(), Dim(3)}), o, "p");
+  const Tensor bytes =
+      image_tensor(image, TensorType(DType::u8, Dims{Dim(1), Dim(), Dim(), Dim(3)}), o, "p");
   EXPECT_THAT(bytes.values<std::uint8_t>(), ElementsAre(30, 20, 10, 60, 50, 40));
   const Tensor grey = image_tensor(image, TensorType(DType::u8, Shape{1, 1, 2}), {}, "p");
   EXPECT_THAT(grey.values<std::uint8_t>(), ElementsAre(18, 48));
@@ -141,7 +161,9 @@ TEST(Image, BecomesATensor) {
 
 TEST(Image, CropAndLetterboxKeepTheProportions) {
   Image wide{8, 4, {}};
-  for (int i = 0; i < 32; i++) wide.rgb.insert(wide.rgb.end(), 3, static_cast<std::uint8_t>(i % 8 < 2 || i % 8 >= 6 ? 0 : 200));
+  for (int i = 0; i < 32; i++)
+    wide.rgb.insert(wide.rgb.end(), 3,
+                    static_cast<std::uint8_t>(i % 8 < 2 || i % 8 >= 6 ? 0 : 200));
   ImageOptions o;
   o.resize = ImageOptions::Resize::crop;
   const TensorType square(DType::u8, Shape{1, 3, 4, 4});
@@ -164,7 +186,8 @@ TEST(Image, WhatDoesNotFitIsNamed) {
     }
     return "no error";
   };
-  EXPECT_THAT(error(TensorType(DType::f32, Shape{1, 10})), HasSubstr("p.png: a picture does not fit an input of type f32[1, 10]"));
+  EXPECT_THAT(error(TensorType(DType::f32, Shape{1, 10})),
+              HasSubstr("p.png: a picture does not fit an input of type f32[1, 10]"));
   EXPECT_THAT(error(TensorType(DType::f32, Shape{2, 3, 4, 4})), HasSubstr("batch of 2"));
   EXPECT_THAT(error(TensorType(DType::f32, Shape{1, 4, 4, 4})), HasSubstr("no axis of 1 or 3"));
   EXPECT_THAT(error(TensorType(DType::i64, Shape{1, 3, 4, 4})), HasSubstr("does not fit"));

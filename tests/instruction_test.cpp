@@ -30,9 +30,11 @@ TEST(Print, NamesWhatIsNotUsual) {
 /// Every operation has operands to change, and only the drawn one changes.
 TEST(Inject, ChangesOneOperandOfAnyOperation) {
   Program p;
-  for (const Operation& o : {Operation(Dma()), Operation(Fill()), Operation(Copy()), Operation(Conv()), Operation(Eltwise()),
-                             Operation(Table()), Operation(Requantise()), Operation(Pool()), Operation(Reduce()),
-                             Operation(Resize()), Operation(Wait()), Operation(Signal()), Operation(Mark()), Operation(End())}) {
+  for (const Operation& o :
+       {Operation(Dma()), Operation(Fill()), Operation(Copy()), Operation(Conv()),
+        Operation(Eltwise()), Operation(Table()), Operation(Requantise()), Operation(Pool()),
+        Operation(Reduce()), Operation(Resize()), Operation(Wait()), Operation(Signal()),
+        Operation(Mark()), Operation(End())}) {
     Instruction i;
     i.queue = Queue::vector;
     i.operation = o;
@@ -51,7 +53,8 @@ TEST(Inject, ChangesOneOperandOfAnyOperation) {
   EXPECT_EQ(changed.size(), 13u);  // all but End
 }
 
-/// Of a change of one operand, the verifier or the bytes tell, or it is an operand without effect here.
+/// Of a change of one operand, the verifier or the bytes tell, or it is an operand without effect
+/// here.
 TEST(Inject, OneChangeIsNoticed) {
   const Pipeline p(4);
   ASSERT_TRUE(verify(p.program).empty());
@@ -73,18 +76,21 @@ TEST(Inject, OneChangeIsNoticed) {
     ASSERT_TRUE(simulator.ok()) << change->text;
     std::vector<std::byte> arena(p.program.arena_bytes);
     ASSERT_TRUE(simulator->run(arena, host).ok()) << change->text;
-    if (host.output == expected) quiet.insert(change->field);
-    else different++;
+    if (host.output == expected)
+      quiet.insert(change->field);
+    else
+      different++;
   }
   EXPECT_GT(refused, 200);
   EXPECT_GT(different, 15);
   EXPECT_GT(fields.size(), 40u);
-  // Without effect: strides of loops that turn once, the accumulators of a finished sum, padding beyond the
-  // last window, dilation of a kernel of one tap, clamps that no code reaches.
+  // Without effect: strides of loops that turn once, the accumulators of a finished sum, padding
+  // beyond the last window, dilation of a kernel of one tap, clamps that no code reaches.
   for (const std::string& field : quiet) {
-    const bool known = field.find("stride") != std::string::npos || field.starts_with("accumulator") ||
-                       field.starts_with("pad_") || field.starts_with("dilation") || field == "lowest" ||
-                       field == "highest" || field == "rounding" || field == "run_bytes";
+    const bool known = field.find("stride") != std::string::npos ||
+                       field.starts_with("accumulator") || field.starts_with("pad_") ||
+                       field.starts_with("dilation") || field == "lowest" || field == "highest" ||
+                       field == "rounding" || field == "run_bytes";
     EXPECT_TRUE(known) << field;
   }
 }
@@ -96,7 +102,8 @@ TEST(ChromeTrace, HasARowPerQueueAndAnEventPerInterval) {
   const std::string json = chrome_trace(p.program, *timing);
   const auto count = [&](const char* what) {
     std::size_t n = 0;
-    for (std::size_t at = json.find(what); at != std::string::npos; at = json.find(what, at + 1)) n++;
+    for (std::size_t at = json.find(what); at != std::string::npos; at = json.find(what, at + 1))
+      n++;
     return n;
   };
   EXPECT_EQ(count("\"thread_name\""), 5u);

@@ -1,5 +1,5 @@
-// The compiler's way to the NPU: what the simulator computes from the program's own instructions must
-// be what the reference computes from the graph, byte for byte.
+// The compiler's way to the NPU: what the simulator computes from the program's own instructions
+// must be what the reference computes from the graph, byte for byte.
 #include "npu_case.hpp"
 #include "random_net.hpp"
 
@@ -34,16 +34,30 @@ struct Mutation {
 // A plan that is wrong gives a program that the verifier refuses, before anything runs.
 TEST(Lower, AWrongPlanIsRefused) {
   const Mutation mutations[] = {
-      {"a slot beyond the SRAM", [](plan::Plan& p) { p.layers[0].in_slots.addresses[0] = p.placement.target.machine.sram_bytes - 16; }, Refusal::Kind::malformed},
-      {"an output slot beyond the SRAM", [](plan::Plan& p) { p.layers[1].stages[0].out.addresses[0] = p.placement.target.machine.sram_bytes; }, Refusal::Kind::malformed},
-      {"an arena that is too small", [](plan::Plan& p) { p.arena.bytes = 64; }, Refusal::Kind::malformed},
-      {"a layer left out", [](plan::Plan& p) { p.items.erase(p.items.begin()); }, Refusal::Kind::unwritten},
-      {"a layer too late", [](plan::Plan& p) { std::swap(p.items[0], p.items[1]); }, Refusal::Kind::unwritten},
-      {"rows that nobody wrote", [](plan::Plan& p) { p.layers[0].out.h = 5; }, Refusal::Kind::unwritten},
-      {"a graph input that is not copied to the NPU's memory", [](plan::Plan& p) { p.staged_inputs.clear(); }, Refusal::Kind::unwritten},
+      {"a slot beyond the SRAM",
+       [](plan::Plan& p) {
+         p.layers[0].in_slots.addresses[0] = p.placement.target.machine.sram_bytes - 16;
+       },
+       Refusal::Kind::malformed},
+      {"an output slot beyond the SRAM",
+       [](plan::Plan& p) {
+         p.layers[1].stages[0].out.addresses[0] = p.placement.target.machine.sram_bytes;
+       },
+       Refusal::Kind::malformed},
+      {"an arena that is too small", [](plan::Plan& p) { p.arena.bytes = 64; },
+       Refusal::Kind::malformed},
+      {"a layer left out", [](plan::Plan& p) { p.items.erase(p.items.begin()); },
+       Refusal::Kind::unwritten},
+      {"a layer too late", [](plan::Plan& p) { std::swap(p.items[0], p.items[1]); },
+       Refusal::Kind::unwritten},
+      {"rows that nobody wrote", [](plan::Plan& p) { p.layers[0].out.h = 5; },
+       Refusal::Kind::unwritten},
+      {"a graph input that is not copied to the NPU's memory",
+       [](plan::Plan& p) { p.staged_inputs.clear(); }, Refusal::Kind::unwritten},
   };
   for (const char* target : {"rk3588-like", "shore-1"}) {
-    const plan::Plan good = plan::make_plan(place(small_net(), load_target(target), {.by_price = false}));
+    const plan::Plan good =
+        plan::make_plan(place(small_net(), load_target(target), {.by_price = false}));
     ASSERT_EQ(refusals(lower::lower(good)), "");
     for (const Mutation& m : mutations) {
       plan::Plan bad = good;
@@ -61,8 +75,12 @@ TEST(Lower, AnOverlapInThePlanShowsInTheBytes) {
   const plan::Plan good = plan::make_plan(place(g, load_target("shore-1"), {.by_price = false}));
   const std::vector<Tensor> in = random_codes(g, seed()), want = evaluate(g, in);
   void (*const mutations[])(plan::Plan&) = {
-      [](plan::Plan& p) { p.layers[0].stages[0].parameters.addresses[0] = p.layers[0].in_slots.addresses[0]; },
-      [](plan::Plan& p) { for (std::uint64_t& o : p.arena.offsets) o = 0; },
+      [](plan::Plan& p) {
+        p.layers[0].stages[0].parameters.addresses[0] = p.layers[0].in_slots.addresses[0];
+      },
+      [](plan::Plan& p) {
+        for (std::uint64_t& o : p.arena.offsets) o = 0;
+      },
   };
   for (const auto& apply : mutations) {
     plan::Plan bad = good;
@@ -77,7 +95,9 @@ TEST(Lower, AnOverlapInThePlanShowsInTheBytes) {
 // 300 nets with LONGSHORE_FULL, which script/test --full sets; else a fifth, by the run's seed.
 TEST(Lower, RandomNetsAreExactOnBothTargetsWithAnySram) {
   const char* given = std::getenv("LONGSHORE_NETS");
-  const unsigned count = given ? static_cast<unsigned>(std::atoi(given)) : std::getenv("LONGSHORE_FULL") ? 300 : 60;
+  const unsigned count = given                           ? static_cast<unsigned>(std::atoi(given))
+                         : std::getenv("LONGSHORE_FULL") ? 300
+                                                         : 60;
   const Target targets[] = {load_target("rk3588-like"), load_target("shore-1")};
   for (unsigned i = 0; i < count && !HasFailure(); i++) {
     const unsigned net = seed() * 1000 + i;
@@ -85,12 +105,14 @@ TEST(Lower, RandomNetsAreExactOnBothTargetsWithAnySram) {
     Target target = targets[i % 2];
     // What this NPU lacks goes to the CPU: caches, hand-overs, row-major values.
     if (rng() % 2 == 0)
-      for (const char* op : {"Conv", "Relu", "Sigmoid", "Add", "Mul", "MaxPool", "AveragePool", "GlobalAveragePool", "Concat", "Slice", "Flatten", "Resize"})
+      for (const char* op : {"Conv", "Relu", "Sigmoid", "Add", "Mul", "MaxPool", "AveragePool",
+                             "GlobalAveragePool", "Concat", "Slice", "Flatten", "Resize"})
         target.ops[op].supported = rng() % 4 != 0;
     target.machine.coherent = rng() % 4 == 0;
     const std::uint32_t sram[] = {0, 65536, 16384, 6144, 2048};
     const std::uint32_t bytes = sram[rng() % 5];
-    SCOPED_TRACE("net " + std::to_string(net) + " on " + target.name + " with SRAM " + std::to_string(bytes));
+    SCOPED_TRACE("net " + std::to_string(net) + " on " + target.name + " with SRAM " +
+                 std::to_string(bytes));
     const Graph g = RandomNet(net).make();
     expect_exact(g, target, bytes, net, rng() % 4 != 0);
   }

@@ -29,33 +29,42 @@ inline std::string refusals(const Program& p) {
   return out;
 }
 
-/// Places, plans and lowers; the program must pass the verifier, and each tapped value must equal the
-/// reference's in every byte, in the predicted and in a random order. Returns the plan for more.
-inline plan::Plan expect_exact(const Graph& g, const Target& target, std::uint32_t sram_bytes, unsigned seed, bool fuse = true) {
-  const plan::Plan plan = plan::make_plan(place(g, target, {.by_price = false}), {.sram_bytes = sram_bytes, .fuse = fuse});
+/// Places, plans and lowers; the program must pass the verifier, and each tapped value must equal
+/// the reference's in every byte, in the predicted and in a random order. Returns the plan for
+/// more.
+inline plan::Plan expect_exact(const Graph& g, const Target& target, std::uint32_t sram_bytes,
+                               unsigned seed, bool fuse = true) {
+  const plan::Plan plan = plan::make_plan(place(g, target, {.by_price = false}),
+                                          {.sram_bytes = sram_bytes, .fuse = fuse});
   const Program shipped = lower::lower(plan);
   EXPECT_EQ(refusals(shipped), "") << plan::print(plan);
   const lower::Tapped tapped = lower::lower_tapped(plan);
   EXPECT_EQ(refusals(tapped.program), "") << plan::print(plan);
   const Program bare_again = lower::remove_taps(tapped);
-  for (int q = 0; q < queue_count; q++) EXPECT_TRUE(bare_again.queues[q] == shipped.queues[q]) << "queue " << q << " is another one without taps";
+  for (int q = 0; q < queue_count; q++)
+    EXPECT_TRUE(bare_again.queues[q] == shipped.queues[q])
+        << "queue " << q << " is another one without taps";
   EXPECT_EQ(print(bare_again), print(shipped));
   if (testing::Test::HasFailure()) return plan;
   std::map<std::size_t, Tensor> want;
   const std::vector<Tensor> in = random_codes(g, seed);
-  const std::vector<Tensor> outputs = evaluate(g, in, {.observe = [&](ValueId v, const TensorView& t) { want[index(v)] = copy_tensor(t); }});
+  const std::vector<Tensor> outputs = evaluate(
+      g, in, {.observe = [&](ValueId v, const TensorView& t) { want[index(v)] = copy_tensor(t); }});
   SimulatedGraph simulated(g, tapped.program, {.poison = true});
   for (const std::uint64_t order : {0u, 17u}) {
     const std::vector<Tensor> got = simulated.run(in, order);
     for (std::size_t i = 0; i < tapped.values.size(); i++) {
       const ValueId v = tapped.values[i];
       EXPECT_TRUE(got[outputs.size() + i] == want[index(v)])
-          << "value '" << g[v].name << "' differs, order " << order << "\n" << plan::print(plan) << summary(g);
+          << "value '" << g[v].name << "' differs, order " << order << "\n"
+          << plan::print(plan) << summary(g);
     }
-    for (std::size_t i = 0; i < outputs.size(); i++) EXPECT_TRUE(got[i] == outputs[i]) << "output " << i << " differs";
+    for (std::size_t i = 0; i < outputs.size(); i++)
+      EXPECT_TRUE(got[i] == outputs[i]) << "output " << i << " differs";
   }
   SimulatedGraph bare(g, shipped, {.poison = true});
-  EXPECT_TRUE(bare.run(in) == outputs) << "the shipped program differs\n" << plan::print(plan) << summary(g);
+  EXPECT_TRUE(bare.run(in) == outputs) << "the shipped program differs\n"
+                                       << plan::print(plan) << summary(g);
   return plan;
 }
 

@@ -14,13 +14,14 @@ inline Machine small_machine() {
   return m;
 }
 
-/// A pipeline by hand: the CPU writes x, the NPU loads it in tiles of 512 bytes into two buffers, runs a
-/// 1x1 convolution of 16 to 16 channels and a table on each, stores y, and the CPU reads y.
+/// A pipeline by hand: the CPU writes x, the NPU loads it in tiles of 512 bytes into two buffers,
+/// runs a 1x1 convolution of 16 to 16 channels and a table on each, stores y, and the CPU reads y.
 ///   semaphores: 0 start (CPU to dma_in), 1 loaded, 2 in free, 3 computed, 4 middle free, 5 ready,
 ///   6 out free, 7 stored (dma_out to CPU)
 struct Pipeline {
   static constexpr std::uint32_t tile_bytes = 512, weights = 4096, parameters = 4352, table = 4608;
-  static constexpr std::uint32_t in[2] = {0, 2048}, middle[2] = {10240, 12288}, out[2] = {14336, 16384};
+  static constexpr std::uint32_t in[2] = {0, 2048}, middle[2] = {10240, 12288},
+                                 out[2] = {14336, 16384};
   static constexpr std::uint64_t x = 0, y = 8192;
   std::uint32_t tiles;
   Program program;
@@ -74,7 +75,8 @@ struct Pipeline {
 
       add(Queue::dma_out, Wait{5});
       Dma store;
-      store.dram_address = y + t * tile_bytes, store.sram_address = out[b], store.run_bytes = tile_bytes;
+      store.dram_address = y + t * tile_bytes, store.sram_address = out[b],
+      store.run_bytes = tile_bytes;
       add(Queue::dma_out, store, 1);
       if (t + 2 < tiles) add(Queue::dma_out, Signal{6});
     }
@@ -95,7 +97,8 @@ struct Pipeline {
     Conv c;
     c.in = tile(from), c.out = tile(to);
     c.in_h = c.out_h = 4, c.in_w = c.out_w = 8, c.in_c = c.out_c = 16;
-    c.weights = weights, c.weight_out_stride = 16, c.weight_tap_stride = 16, c.parameters = parameters;
+    c.weights = weights, c.weight_out_stride = 16, c.weight_tap_stride = 16,
+    c.parameters = parameters;
     c.in_zero = 3, c.out_zero = -4;
     return c;
   }
@@ -104,7 +107,8 @@ struct Pipeline {
     i.queue = queue, i.operation = operation, i.layer = layer;
     list(queue).push_back(i);
   }
-  void load(Dram dram, std::uint64_t from, std::uint32_t to, std::uint32_t bytes, std::uint32_t layer) {
+  void load(Dram dram, std::uint64_t from, std::uint32_t to, std::uint32_t bytes,
+            std::uint32_t layer) {
     Dma d;
     d.dram = dram, d.dram_address = from, d.sram_address = to, d.run_bytes = bytes;
     add(Queue::dma_in, d, layer);
@@ -119,7 +123,8 @@ struct Pipeline {
     s.kind = kind, s.offset = offset, s.bytes = std::uint64_t{tiles} * tile_bytes;
     program.steps.push_back(s);
   }
-  void cpu_op(const char* name, std::vector<std::uint32_t> inputs, std::vector<std::uint32_t> outputs) {
+  void cpu_op(const char* name, std::vector<std::uint32_t> inputs,
+              std::vector<std::uint32_t> outputs) {
     Step s;
     s.name = name, s.inputs = std::move(inputs), s.outputs = std::move(outputs), s.cost_us = 5;
     program.steps.push_back(s);
@@ -146,7 +151,8 @@ struct Pipeline {
       for (std::size_t o = 0; o < 16; o++) {
         std::int32_t sum = static_cast<std::int32_t>(o) * 10 - 80;
         for (std::size_t i = 0; i < 16; i++) sum += (input[pixel * 16 + i] - 3) * c[o * 16 + i];
-        const int q = requantise(sum, make_multiplier(0.02f, 0.01f, 0.1f), -4, -128, 127, Rounding::f32_even);
+        const int q =
+            requantise(sum, make_multiplier(0.02f, 0.01f, 0.1f), -4, -128, 127, Rounding::f32_even);
         result[pixel * 16 + o] = c[512 + q + 128];
       }
     return result;
@@ -156,7 +162,8 @@ struct Pipeline {
 /// Writes `input` at x in step "write", reads `output` from y in step "read".
 struct PipelineHost final : Host {
   std::vector<std::int8_t> input, output;
-  explicit PipelineHost(const Pipeline& p, unsigned seed = 7) : input(p.tiles * Pipeline::tile_bytes), output(input.size()) {
+  explicit PipelineHost(const Pipeline& p, unsigned seed = 7)
+      : input(p.tiles * Pipeline::tile_bytes), output(input.size()) {
     std::mt19937 rng(seed);
     for (std::int8_t& v : input) v = static_cast<std::int8_t>(rng());
   }

@@ -43,27 +43,30 @@ struct OnnxModel {
   }
 };
 
-inline void declare(onnx::ValueInfo& v, const std::string& name, DType dtype, std::initializer_list<std::int64_t> dims) {
+inline void declare(onnx::ValueInfo& v, const std::string& name, DType dtype,
+                    std::initializer_list<std::int64_t> dims) {
   v.set_name(name);
   auto* t = v.mutable_type()->mutable_tensor_type();
   t->set_elem_type(static_cast<int>(dtype));
   t->mutable_shape();
   for (std::int64_t d : dims) t->mutable_shape()->add_dim()->set_dim_value(d);
 }
-inline void input(onnx::GraphProto& g, const std::string& name, std::initializer_list<std::int64_t> dims,
-                  DType dtype = DType::f32) {
+inline void input(onnx::GraphProto& g, const std::string& name,
+                  std::initializer_list<std::int64_t> dims, DType dtype = DType::f32) {
   declare(*g.add_input(), name, dtype, dims);
 }
 inline void output(onnx::GraphProto& g, const std::string& name) { g.add_output()->set_name(name); }
-inline onnx::NodeProto& node(google::protobuf::RepeatedPtrField<onnx::NodeProto>& list, const std::string& op,
-                             std::initializer_list<const char*> in, std::initializer_list<const char*> out) {
+inline onnx::NodeProto& node(google::protobuf::RepeatedPtrField<onnx::NodeProto>& list,
+                             const std::string& op, std::initializer_list<const char*> in,
+                             std::initializer_list<const char*> out) {
   onnx::NodeProto& n = *list.Add();
   n.set_op_type(op);
   for (const char* name : in) n.add_input(name);
   for (const char* name : out) n.add_output(name);
   return n;
 }
-inline onnx::NodeProto& node(onnx::GraphProto& g, const std::string& op, std::initializer_list<const char*> in,
+inline onnx::NodeProto& node(onnx::GraphProto& g, const std::string& op,
+                             std::initializer_list<const char*> in,
                              std::initializer_list<const char*> out) {
   return node(*g.mutable_node(), op, in, out);
 }

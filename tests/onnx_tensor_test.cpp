@@ -32,7 +32,8 @@ class EveryType : public testing::TestWithParam<DType> {};
 TEST_P(EveryType, RawAndTypedFieldsGiveTheSame) {
   const DType dtype = GetParam();
   std::mt19937 rng(seed());
-  const Tensor want = random_tensor(rng, dtype, Shape{3, 3});  // an odd number: packed types need padding
+  const Tensor want =
+      random_tensor(rng, dtype, Shape{3, 3});  // an odd number: packed types need padding
   const auto memory = want.blob->bytes();
   std::string raw;
   onnx::TensorProto typed = empty(dtype, {3, 3});
@@ -42,19 +43,26 @@ TEST_P(EveryType, RawAndTypedFieldsGiveTheSame) {
       const std::size_t per_byte = 8 / static_cast<std::size_t>(bits);
       if (i % per_byte == 0) raw += '\0';
       const unsigned code = static_cast<unsigned>(memory[i]) & ((1u << bits) - 1);
-      raw.back() = static_cast<char>(static_cast<unsigned char>(raw.back()) | code << (i % per_byte * static_cast<unsigned>(bits)));
+      raw.back() = static_cast<char>(static_cast<unsigned char>(raw.back()) |
+                                     code << (i % per_byte * static_cast<unsigned>(bits)));
     }
     for (const char c : raw) typed.add_int32_data(static_cast<unsigned char>(c));
   } else {
     raw.assign(reinterpret_cast<const char*>(memory.data()), memory.size());
     visit_type(AllTypes{}, dtype, [&]<class T>() {
       for (const T& x : want.values<T>()) {
-        if constexpr (std::is_same_v<T, float>) typed.add_float_data(x);
-        else if constexpr (std::is_same_v<T, double>) typed.add_double_data(x);
-        else if constexpr (std::is_same_v<T, std::int64_t>) typed.add_int64_data(x);
-        else if constexpr (std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>) typed.add_uint64_data(x);
-        else if constexpr (std::is_integral_v<T>) typed.add_int32_data(x);
-        else if constexpr (requires { x.code; }) typed.add_int32_data(static_cast<int>(x.code));
+        if constexpr (std::is_same_v<T, float>)
+          typed.add_float_data(x);
+        else if constexpr (std::is_same_v<T, double>)
+          typed.add_double_data(x);
+        else if constexpr (std::is_same_v<T, std::int64_t>)
+          typed.add_int64_data(x);
+        else if constexpr (std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>)
+          typed.add_uint64_data(x);
+        else if constexpr (std::is_integral_v<T>)
+          typed.add_int32_data(x);
+        else if constexpr (requires { x.code; })
+          typed.add_int32_data(static_cast<int>(x.code));
       }
     });
   }
@@ -111,7 +119,8 @@ struct External : testing::Test {
     set("location", "data.bin");
     set("offset", "8");
     const float values[] = {0, 0, 1, 2, 3, 4};
-    std::ofstream(folder.path() / "data.bin").write(reinterpret_cast<const char*>(values), sizeof values);
+    std::ofstream(folder.path() / "data.bin")
+        .write(reinterpret_cast<const char*>(values), sizeof values);
     fs::create_directories(folder.path() / "model" / "sub");
   }
   void set(const std::string& key, const std::string& value) {
@@ -136,7 +145,8 @@ struct External : testing::Test {
 
 TEST_F(External, IsRead) {
   const ReadResult r = m.read({}, folder.path().string());
-  EXPECT_THAT(r.graph.constant(r.graph.nodes[0].inputs[1])->values<float>(), testing::ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(r.graph.constant(r.graph.nodes[0].inputs[1])->values<float>(),
+              testing::ElementsAre(1, 2, 3, 4));
   set("length", "16");
   set("checksum", "0123");
   EXPECT_NO_THROW(m.read({}, folder.path().string()));
@@ -153,19 +163,22 @@ TEST_F(External, OffsetsNeedNoAlignment) {
   set("location", "odd.bin");
   set("offset", "1");
   const ReadResult r = m.read({}, folder.path().string());
-  EXPECT_THAT(r.graph.constant(r.graph.nodes[0].inputs[1])->values<float>(), testing::ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(r.graph.constant(r.graph.nodes[0].inputs[1])->values<float>(),
+              testing::ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(External, OnlyInsideTheFolder) {
   put_secret("secret.txt");
-  EXPECT_THAT(refusal((folder.path() / "secret.txt").string(), "model"), HasSubstr("the path is absolute"));
+  EXPECT_THAT(refusal((folder.path() / "secret.txt").string(), "model"),
+              HasSubstr("the path is absolute"));
   EXPECT_THAT(refusal("../secret.txt", "model"), HasSubstr("'..'"));
   EXPECT_THAT(refusal("sub/../../secret.txt", "model"), HasSubstr("'..'"));
   EXPECT_THAT(refusal("..\\secret.txt", "model"), HasSubstr("backslash"));
   EXPECT_THAT(refusal("", "model"), HasSubstr("not named"));
   EXPECT_THAT(refusal(".", "model"), HasSubstr("not named"));
   EXPECT_THAT(refusal("absent.bin", "model"), HasSubstr("cannot open"));
-  EXPECT_THAT(refusal("../secret.txt", "model"), HasSubstr("copy the data file itself into the folder"));
+  EXPECT_THAT(refusal("../secret.txt", "model"),
+              HasSubstr("copy the data file itself into the folder"));
 }
 
 TEST_F(External, NoLinksAndNoDevices) {
@@ -183,12 +196,16 @@ TEST_F(External, NoLinksAndNoDevices) {
 }
 
 TEST_F(External, SizesAreChecked) {
-  EXPECT_THAT((set("offset", "12"), m.error({}, folder.path().string())), HasSubstr("which has 24"));
-  EXPECT_THAT((set("offset", "18446744073709551615"), m.error({}, folder.path().string())), HasSubstr("which has 24"));
-  EXPECT_THAT((set("offset", "-1"), m.error({}, folder.path().string())), HasSubstr("not a number"));
+  EXPECT_THAT((set("offset", "12"), m.error({}, folder.path().string())),
+              HasSubstr("which has 24"));
+  EXPECT_THAT((set("offset", "18446744073709551615"), m.error({}, folder.path().string())),
+              HasSubstr("which has 24"));
+  EXPECT_THAT((set("offset", "-1"), m.error({}, folder.path().string())),
+              HasSubstr("not a number"));
   set("offset", "0");
   EXPECT_THAT((set("length", "15"), m.error({}, folder.path().string())), HasSubstr("16 expected"));
-  EXPECT_THAT((set("length", "16"), set("colour", "red"), m.error({}, folder.path().string())), HasSubstr("no key 'colour'"));
+  EXPECT_THAT((set("length", "16"), set("colour", "red"), m.error({}, folder.path().string())),
+              HasSubstr("no key 'colour'"));
   EXPECT_THAT(m.error({}, ""), HasSubstr("no key"));
 }
 

@@ -32,7 +32,8 @@ TEST_P(EveryExample, PrintsAndParsesToItself) {
 
 TEST_P(EveryExample, UsesTheOperator) {
   const Graph g = parse(GetParam().text);
-  EXPECT_TRUE(std::any_of(g.nodes.begin(), g.nodes.end(), [](const Node& n) { return n.op == GetParam().op; }));
+  EXPECT_TRUE(std::any_of(g.nodes.begin(), g.nodes.end(),
+                          [](const Node& n) { return n.op == GetParam().op; }));
 }
 
 // evaluate() itself compares the dims and types of every value with what was inferred.
@@ -51,7 +52,8 @@ TEST_P(EveryExample, SpecialisedInferenceAgreesWithTheReference) {
   const Graph g = parse(GetParam().text);
   const std::vector<Tensor> in = random_inputs(g, seed());
   InferOptions options;
-  for (std::size_t i = 0; i < in.size(); i++) options.input_shapes[g[g.inputs[i]].name] = in[i].shape;
+  for (std::size_t i = 0; i < in.size(); i++)
+    options.input_shapes[g[g.inputs[i]].name] = in[i].shape;
   const Graph special = infer(g, options);
   EXPECT_EQ(evaluate(special, in), evaluate(g, in));
 }

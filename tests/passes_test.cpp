@@ -19,7 +19,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 std::vector<Case> cases() {
   std::vector<Case> out;
   for (std::size_t i = 0; i < passes::all().size(); i++)
-    for (const PassCase& c : passes::all()[i]->cases) out.push_back({passes::all()[i], passes::names()[i], c});
+    for (const PassCase& c : passes::all()[i]->cases)
+      out.push_back({passes::all()[i], passes::names()[i], c});
   return out;
 }
 
@@ -28,15 +29,18 @@ std::string shape_of(const Graph& g) {
   Graph plain = tidy(g);
   std::size_t next = 0;
   for (std::size_t i = 0; i < plain.values.size(); i++) {
-    const bool outer = std::any_of(plain.outputs.begin(), plain.outputs.end(), [&](ValueId v) { return index(v) == i; }) ||
-                       std::any_of(plain.inputs.begin(), plain.inputs.end(), [&](ValueId v) { return index(v) == i; });
+    const bool outer = std::any_of(plain.outputs.begin(), plain.outputs.end(),
+                                   [&](ValueId v) { return index(v) == i; }) ||
+                       std::any_of(plain.inputs.begin(), plain.inputs.end(),
+                                   [&](ValueId v) { return index(v) == i; });
     if (!outer) plain.values[i].name = "inner" + std::to_string(next++);
   }
   for (Node& n : plain.nodes) {
     n.origin = {};
     for (Subgraph& s : n.subgraphs) {
       s.body.name.clear();
-      for (std::size_t i = 0; i < s.body.values.size(); i++) s.body.values[i].name = "body" + std::to_string(i);
+      for (std::size_t i = 0; i < s.body.values.size(); i++)
+        s.body.values[i].name = "body" + std::to_string(i);
       for (Node& inner : s.body.nodes) inner.origin = {};
     }
   }
@@ -54,8 +58,10 @@ void expect_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want
     }
     const auto a = got[k].values<float>(), b = want[k].values<float>();
     for (std::size_t i = 0; i < a.size(); i++) {
-      if (std::isnan(b[i])) EXPECT_TRUE(std::isnan(a[i]));
-      else EXPECT_NEAR(a[i], b[i], 1e-4 + 1e-4 * std::abs(b[i])) << "element " << i;
+      if (std::isnan(b[i]))
+        EXPECT_TRUE(std::isnan(a[i]));
+      else
+        EXPECT_NEAR(a[i], b[i], 1e-4 + 1e-4 * std::abs(b[i])) << "element " << i;
     }
   }
 }
@@ -65,7 +71,9 @@ class EveryPass : public testing::TestWithParam<Case> {};
 TEST_P(EveryPass, DoesWhatItsCaseSays) {
   const auto& [pass, name, text] = GetParam();
   const Graph before = parse(text.before);
-  EXPECT_EQ(shape_of(apply(*pass, before)), shape_of(parse(text.after.empty() ? text.before : text.after))) << pass->doc;
+  EXPECT_EQ(shape_of(apply(*pass, before)),
+            shape_of(parse(text.after.empty() ? text.before : text.after)))
+      << pass->doc;
 }
 
 TEST_P(EveryPass, IsIdempotentAndValid) {
@@ -79,7 +87,8 @@ TEST_P(EveryPass, KeepsTheMeaningAloneAndWithAllOthers) {
   const auto in = random_inputs(before, seed());
   const auto want = evaluate(before, in);
   expect_near(evaluate(apply(*GetParam().pass, before), in), want);
-  for (unsigned order = 1; order <= 3; order++) expect_near(evaluate(optimize(before, {.order_seed = order}), in), want);
+  for (unsigned order = 1; order <= 3; order++)
+    expect_near(evaluate(optimize(before, {.order_seed = order}), in), want);
 }
 
 TEST_P(EveryPass, KeepsTheNamesOfInputsAndOutputs) {

@@ -17,7 +17,8 @@ Graph conv(std::int64_t kernel, std::int64_t stride, std::string_view more = {})
   x.quant = {{0.1f}, {0}, 0};
   const ValueId in = g.add_input("x", x);
   const std::vector<std::int8_t> codes(static_cast<std::size_t>(4 * 2 * kernel * kernel), 1);
-  const ValueId w = g.add_constant("w", make_tensor<std::int8_t>(DType::i8, Shape{4, 2, kernel, kernel}, codes));
+  const ValueId w =
+      g.add_constant("w", make_tensor<std::int8_t>(DType::i8, Shape{4, 2, kernel, kernel}, codes));
   g[w].type.quant = {{0.01f}, {0}, 0};
   Node n;
   n.op = &op_named(more.empty() ? "Conv" : "com.microsoft.FusedConv");
@@ -45,9 +46,12 @@ TEST(Place, EveryFailedLimitHasItsLineAndTheSmallestChange) {
   const NodePlacement n = place(conv(17, 5), t).nodes[0];
   EXPECT_EQ(n.unit, Unit::cpu);
   ASSERT_EQ(n.reasons.size(), 4u);
-  EXPECT_EQ(n.reasons[0], (Reason{"kernel_h is 17; the target allows 1 to 16", line_of(t, Form::mac, "kernel_h"), "lower kernel_h to 16"}));
-  EXPECT_EQ(n.reasons[1], (Reason{"kernel_w is 17; the target allows 1 to 16", line_of(t, Form::mac, "kernel_w"), "lower kernel_w to 16"}));
-  EXPECT_EQ(n.reasons[2], (Reason{"stride_h is 5; the target allows 1 to 4", line_of(t, Form::mac, "stride_h"), "lower stride_h to 4"}));
+  EXPECT_EQ(n.reasons[0], (Reason{"kernel_h is 17; the target allows 1 to 16",
+                                  line_of(t, Form::mac, "kernel_h"), "lower kernel_h to 16"}));
+  EXPECT_EQ(n.reasons[1], (Reason{"kernel_w is 17; the target allows 1 to 16",
+                                  line_of(t, Form::mac, "kernel_w"), "lower kernel_w to 16"}));
+  EXPECT_EQ(n.reasons[2], (Reason{"stride_h is 5; the target allows 1 to 4",
+                                  line_of(t, Form::mac, "stride_h"), "lower stride_h to 4"}));
   EXPECT_EQ(n.reasons[3].change, "lower stride_w to 4");
   EXPECT_GT(n.cpu_us, 0);
   EXPECT_EQ(n.npu_us, -1);
@@ -100,13 +104,16 @@ TEST(Place, ARoundingModeThatTheTargetLacksIsRefused) {
 TEST(Place, AVectorUnitWithoutTheFunctionIsAReason) {
   Target t = load_target("shore-1");
   t.machine.vector_cycles[static_cast<int>(VectorFunction::table)] = 0;
-  const Graph g = parse("(x: i8[1,8,16,16] q(0.1, 0)) { y: i8[1,8,16,16] q(0.01, 0) = Sigmoid(x) return y }");
-  EXPECT_THAT(place(g, t).nodes[0].reasons[0].text, HasSubstr("the vector unit of shore-1 has no table"));
+  const Graph g =
+      parse("(x: i8[1,8,16,16] q(0.1, 0)) { y: i8[1,8,16,16] q(0.01, 0) = Sigmoid(x) return y }");
+  EXPECT_THAT(place(g, t).nodes[0].reasons[0].text,
+              HasSubstr("the vector unit of shore-1 has no table"));
 }
 
 // A lone cheap node costs more to hand over than to run.
 TEST(Place, ALoneCheapNodeStaysOnTheCpu) {
-  const Graph g = parse("(x: i8[1,4,4,4] q(0.1, 0)) { y: i8[1,4,4,4] q(0.01, 0) = Sigmoid(x) return y }");
+  const Graph g =
+      parse("(x: i8[1,4,4,4] q(0.1, 0)) { y: i8[1,4,4,4] q(0.01, 0) = Sigmoid(x) return y }");
   const Target t = load_target("rk3588-like");
   const NodePlacement n = place(g, t).nodes[0];
   EXPECT_EQ(n.unit, Unit::cpu);
@@ -117,7 +124,8 @@ TEST(Place, ALoneCheapNodeStaysOnTheCpu) {
 }
 
 TEST(Place, ANodeThatFitsNoSramGoesToTheCpuWithThatReason) {
-  const plan::Plan p = plan::make_plan(place(conv(16, 4), load_target("shore-1"), {.by_price = false}), {.sram_bytes = 256});
+  const plan::Plan p = plan::make_plan(
+      place(conv(16, 4), load_target("shore-1"), {.by_price = false}), {.sram_bytes = 256});
   EXPECT_EQ(p.placement.nodes[0].unit, Unit::cpu);
   EXPECT_EQ(p.placement.nodes[0].reasons[0].text, "no tile of it fits into 256 bytes of SRAM");
   EXPECT_TRUE(p.layers.empty());
@@ -125,14 +133,19 @@ TEST(Place, ANodeThatFitsNoSramGoesToTheCpuWithThatReason) {
 
 TEST(Place, WhatLoweringCannotDoIsSaidPerNode) {
   const auto reason = [](std::string_view text) {
-    const NodePlacement n = place(parse(text), load_target("rk3588-like"), {.by_price = false}).nodes[0];
+    const NodePlacement n =
+        place(parse(text), load_target("rk3588-like"), {.by_price = false}).nodes[0];
     EXPECT_EQ(n.unit, Unit::cpu);
     return n.reasons.empty() ? std::string() : n.reasons.back().text;
   };
-  EXPECT_THAT(reason("(x: i8[1,2,8,8] q(0.1, 0), w: i8[4,2,3,3] q(0.1, 0)) { y: i8[1,4,6,6] q(0.1, 0) = Conv(x, w) return y }"),
+  EXPECT_THAT(reason("(x: i8[1,2,8,8] q(0.1, 0), w: i8[4,2,3,3] q(0.1, 0)) { y: i8[1,4,6,6] q(0.1, "
+                     "0) = Conv(x, w) return y }"),
               HasSubstr("weights are computed at run time"));
-  EXPECT_THAT(reason("(x: i8[N,2,8,8] q(0.1, 0)) { y: i8[N,2,8,8] q(0.1, 0) = Sigmoid(x) return y }"), HasSubstr("the NPU walks 1 to 4 known dims"));
-  EXPECT_THAT(reason("(x: i8[1,1,4,4] q(0.1, 0), z: i8[1,3,1,1] q(0.1, 0)) { y: i8[1,3,4,4] q(0.1, 0) = Add(x, z) return y }"),
+  EXPECT_THAT(
+      reason("(x: i8[N,2,8,8] q(0.1, 0)) { y: i8[N,2,8,8] q(0.1, 0) = Sigmoid(x) return y }"),
+      HasSubstr("the NPU walks 1 to 4 known dims"));
+  EXPECT_THAT(reason("(x: i8[1,1,4,4] q(0.1, 0), z: i8[1,3,1,1] q(0.1, 0)) { y: i8[1,3,4,4] q(0.1, "
+                     "0) = Add(x, z) return y }"),
               HasSubstr("both inputs are broadcast"));
 }
 

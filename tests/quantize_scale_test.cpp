@@ -42,11 +42,13 @@ TEST(KnownRange, OfSoftmaxAndTanhUsesPowersOfTwo) {
 TEST(Layer, HasANarrowScalePerChannel) {
   const std::vector<float> w = {1.27f, -0.5f, 0.2f, -2.54f}, b = {0.1f, -1};
   const Tensor bias = make_floats({2}, b);
-  const QuantisedLayer l = quantise_layer(make_floats({2, 2}, w), 0, &bias, {0.5f, 3}, DType::i8, false);
+  const QuantisedLayer l =
+      quantise_layer(make_floats({2, 2}, w), 0, &bias, {0.5f, 3}, DType::i8, false);
   ASSERT_EQ(l.scales.size(), 2u);
   EXPECT_FLOAT_EQ(l.scales[0], 0.01f);
   EXPECT_FLOAT_EQ(l.scales[1], 0.02f);
-  EXPECT_EQ(std::vector<int>(l.weights.values<std::int8_t>().begin(), l.weights.values<std::int8_t>().end()),
+  EXPECT_EQ(std::vector<int>(l.weights.values<std::int8_t>().begin(),
+                             l.weights.values<std::int8_t>().end()),
             (std::vector<int>{127, -50, 10, -127}));
   // 0.1 / (0.5 * 0.01) = 20; -1 / (0.5 * 0.02) = -100
   EXPECT_EQ(l.bias.values<std::int32_t>()[0], 20);
@@ -56,8 +58,10 @@ TEST(Layer, HasANarrowScalePerChannel) {
 
 TEST(Layer, OutputChannelsMayLieOnTheLastAxis) {
   const std::vector<float> w = {1.27f, 0.2f, -0.5f, -2.54f};
-  const QuantisedLayer l = quantise_layer(make_floats({2, 2}, w), 1, nullptr, {0.5f, 3}, DType::i8, false);
-  EXPECT_EQ(std::vector<int>(l.weights.values<std::int8_t>().begin(), l.weights.values<std::int8_t>().end()),
+  const QuantisedLayer l =
+      quantise_layer(make_floats({2, 2}, w), 1, nullptr, {0.5f, 3}, DType::i8, false);
+  EXPECT_EQ(std::vector<int>(l.weights.values<std::int8_t>().begin(),
+                             l.weights.values<std::int8_t>().end()),
             (std::vector<int>{127, 10, -50, -127}));
   EXPECT_FALSE(l.bias.present());
 }
@@ -66,26 +70,31 @@ TEST(Layer, OutputChannelsMayLieOnTheLastAxis) {
 TEST(Layer, GrowsTheWeightScaleWhereTheBiasWouldOverflow) {
   const std::vector<float> w = {1e-7f, 0.5f}, b = {100, 100};
   const Tensor bias = make_floats({2}, b);
-  const QuantisedLayer l = quantise_layer(make_floats({2, 1}, w), 0, &bias, {0.01f, -128}, DType::i8, false);
+  const QuantisedLayer l =
+      quantise_layer(make_floats({2, 1}, w), 0, &bias, {0.01f, -128}, DType::i8, false);
   EXPECT_EQ(l.enlarged, 1);
   EXPECT_FLOAT_EQ(l.scales[1], 0.5f / 127) << "the other channel keeps its scale";
   for (std::size_t c = 0; c < 2; c++) {
-    const double sum = 255.0 * 127 + std::abs(static_cast<double>(l.bias.values<std::int32_t>()[c]));
+    const double sum =
+        255.0 * 127 + std::abs(static_cast<double>(l.bias.values<std::int32_t>()[c]));
     EXPECT_LT(sum, 2147483647.0);
-    EXPECT_NEAR(l.bias.values<std::int32_t>()[c] * static_cast<double>(l.bias_scales[c]), 100, 1e-3);
+    EXPECT_NEAR(l.bias.values<std::int32_t>()[c] * static_cast<double>(l.bias_scales[c]), 100,
+                1e-3);
   }
 }
 
 TEST(Layer, OfZeroWeightsKeepsItsBias) {
   const std::vector<float> w = {0, 0, 0.3f, 0.1f}, b = {1.5f, 0.25f};
   const Tensor bias = make_floats({2}, b);
-  const QuantisedLayer l = quantise_layer(make_floats({2, 2}, w), 0, &bias, {0.02f, 0}, DType::i8, false);
+  const QuantisedLayer l =
+      quantise_layer(make_floats({2, 2}, w), 0, &bias, {0.02f, 0}, DType::i8, false);
   EXPECT_NEAR(l.bias.values<std::int32_t>()[0] * l.bias_scales[0], 1.5f, 1e-4f);
 }
 
 TEST(Layer, SumsOfLongProductsFitInInt32) {
   const std::vector<float> w(60000, 1.0f);
-  const QuantisedLayer l = quantise_layer(make_floats({1, 60000}, w), 0, nullptr, {1, -128}, DType::i8, false);
+  const QuantisedLayer l =
+      quantise_layer(make_floats({1, 60000}, w), 0, nullptr, {1, -128}, DType::i8, false);
   double sum = 0;
   for (std::int8_t q : l.weights.values<std::int8_t>()) sum += std::abs(q);
   EXPECT_LT(sum * 255, 2147483647.0);
@@ -109,7 +118,8 @@ TEST(Layer, LeastErrorIsNeverWorse) {
             error(quantise_layer(t, 0, nullptr, {1, 0}, DType::i8, false)));
 }
 
-// Two groups of one input channel; by hand: channel 0 has weights 1.27 and 0.633 on codes 127 and 63.
+// Two groups of one input channel; by hand: channel 0 has weights 1.27 and 0.633 on codes 127
+// and 63.
 TEST(Layer, ShortfallIsWhatRoundingTakesFromTheMean) {
   const std::vector<float> w = {1.27f, 0.633f, 2.54f, -2.54f};
   const Tensor weights = make_floats({2, 1, 2}, w);
@@ -128,7 +138,8 @@ double error_of(const std::vector<float>& x, Range r) {
   const ScaleAndZero q = asymmetric_scale(r, DType::i8);
   double sum = 0;
   for (float v : x) {
-    const double e = v - dequantise(quantise(v, q.scale, q.zero_point, -128, 127), q.scale, q.zero_point);
+    const double e =
+        v - dequantise(quantise(v, q.scale, q.zero_point, -128, 127), q.scale, q.zero_point);
     sum += e * e;
   }
   return sum;
@@ -153,7 +164,8 @@ TEST(Mse, IsAsGoodAsBruteForce) {
     double best = error_of(x, s.range());
     for (int i = 1; i <= 50; i++)
       for (int j = 1; j <= 50; j++)
-        best = std::min(best, error_of(x, {s.range().lowest * 0.02f * static_cast<float>(i), s.range().highest * 0.02f * static_cast<float>(j)}));
+        best = std::min(best, error_of(x, {s.range().lowest * 0.02f * static_cast<float>(i),
+                                           s.range().highest * 0.02f * static_cast<float>(j)}));
     EXPECT_LE(error_of(x, chosen), best * 1.05) << "round " << round;
   }
 }

@@ -20,7 +20,8 @@ using testing::HasSubstr;
 
 std::vector<std::vector<Tensor>> random_samples(const Graph& g, int count) {
   std::vector<std::vector<Tensor>> out;
-  for (int i = 0; i < count; i++) out.push_back(random_inputs(g, seed() + 77 * static_cast<unsigned>(i)));
+  for (int i = 0; i < count; i++)
+    out.push_back(random_inputs(g, seed() + 77 * static_cast<unsigned>(i)));
   return out;
 }
 
@@ -45,7 +46,8 @@ struct Quantised {
 Quantised quantised(std::string_view text, const QuantizeOptions& options = {}, int samples = 20) {
   Quantised q;
   q.before = parse(text);
-  q.after = quantize(q.before, calibration_from(random_samples(q.before, samples)), options, &q.report);
+  q.after =
+      quantize(q.before, calibration_from(random_samples(q.before, samples)), options, &q.report);
   EXPECT_TRUE(parse(print(q.after)) == q.after) << "the text form loses something";
   return q;
 }
@@ -66,22 +68,26 @@ double sqnr(const Graph& want, const Graph& got, int count = 4) {
 }
 
 constexpr std::string_view small_net =
-    "(x: f32[1,2,6,6]) { w = f32[3,2,3,3]{0.5,-0.25,0.1,0.3,-0.7,0.2,0.4,-0.1,0.6,0.15,-0.35,0.45,-0.55,0.65,0.05,0.25,"
-    "-0.15,0.35,0.5,-0.2,0.1,0.3,0.7,0.2,0.4,-0.1,-0.6,0.15,0.35,0.45,-0.55,-0.65,0.05,0.25,-0.15,0.35,0.5,-0.25,0.1,"
-    "-0.3,-0.7,0.2,0.4,0.1,0.6,-0.15,-0.35,0.45,0.55,0.65,0.05,-0.25,-0.15,0.35} b = f32[3]{0.1,-0.2,0.3} "
+    "(x: f32[1,2,6,6]) { w = "
+    "f32[3,2,3,3]{0.5,-0.25,0.1,0.3,-0.7,0.2,0.4,-0.1,0.6,0.15,-0.35,0.45,-0.55,0.65,0.05,0.25,"
+    "-0.15,0.35,0.5,-0.2,0.1,0.3,0.7,0.2,0.4,-0.1,-0.6,0.15,0.35,0.45,-0.55,-0.65,0.05,0.25,-0.15,"
+    "0.35,0.5,-0.25,0.1,"
+    "-0.3,-0.7,0.2,0.4,0.1,0.6,-0.15,-0.35,0.45,0.55,0.65,0.05,-0.25,-0.15,0.35} b = "
+    "f32[3]{0.1,-0.2,0.3} "
     "c = com.microsoft.FusedConv(x, w, b, activation=\"Relu\", pads=[1,1,1,1]) "
     "p = MaxPool(c, kernel_shape=[2,2], strides=[2,2]) "
     "v = f32[2,3,1,1]{0.5,-0.25,0.1,0.3,-0.7,0.2} y = Conv(p, v) return y }";
 
 TEST(Quantize, PutsCodesBetweenTheBorders) {
   const Quantised q = quantised(small_net);
-  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "com.microsoft.FusedConv", "MaxPool", "Conv",
-                                              "longshore.Dequantize"));
+  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "com.microsoft.FusedConv",
+                                              "MaxPool", "Conv", "longshore.Dequantize"));
   EXPECT_EQ(q.after[q.after.inputs[0]].type.dtype, DType::f32);
   EXPECT_EQ(q.after[q.after.outputs[0]].type.dtype, DType::f32);
   EXPECT_EQ(q.after[q.after.outputs[0]].name, "y");
   EXPECT_EQ(value_named(q.after, "c").type.dtype, DType::i8);
-  EXPECT_EQ(value_named(q.after, "c").type.quant.zero_point[0], -128) << "nothing is below zero after Relu";
+  EXPECT_EQ(value_named(q.after, "c").type.quant.zero_point[0], -128)
+      << "nothing is below zero after Relu";
   EXPECT_EQ(value_named(q.after, "w_q").type.quant.scale.size(), 3u);
   EXPECT_EQ(value_named(q.after, "b_q").type.dtype, DType::i32);
   EXPECT_GT(sqnr(q.before, q.after), 30);
@@ -102,10 +108,12 @@ TEST(Quantize, BiasScaleIsInputTimesWeights) {
 TEST(Quantize, MovesShareTheScale) {
   const Quantised q = quantised(
       "(x: f32[1,4,4,4]) { w = f32[4,4,1,1]{0.3} c = Conv(x, w) m = MaxPool(c, kernel_shape=[2,2]) "
-      "t = Transpose(m, perm=[0,2,3,1]) r = Reshape(t, i64[2]{1, -1}) s = Slice(r, i64[1]{3}, i64[1]{30}, i64[1]{1}) "
+      "t = Transpose(m, perm=[0,2,3,1]) r = Reshape(t, i64[2]{1, -1}) s = Slice(r, i64[1]{3}, "
+      "i64[1]{30}, i64[1]{1}) "
       "return s }");
   const Quantisation& c = value_named(q.after, "c").type.quant;
-  for (const char* name : {"m", "t", "r", "s_q"}) EXPECT_EQ(value_named(q.after, name).type.quant, c) << name;
+  for (const char* name : {"m", "t", "r", "s_q"})
+    EXPECT_EQ(value_named(q.after, name).type.quant, c) << name;
 }
 
 TEST(Quantize, InputsAndConstantsKeepTheirWholeRange) {
@@ -127,7 +135,8 @@ TEST(Quantize, SigmoidHasAKnownRange) {
 
 TEST(Quantize, FinalSoftmaxStaysFloatUnlessAskedFor) {
   constexpr std::string_view text =
-      "(x: f32[1,4]) { w = f32[3,4]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9,-1.0,0.5,0.1} g = Gemm(x, w, transB=1) "
+      "(x: f32[1,4]) { w = f32[3,4]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9,-1.0,0.5,0.1} g = Gemm(x, "
+      "w, transB=1) "
       "y = Softmax(g) return y }";
   const Quantised q = quantised(text);
   EXPECT_EQ(operators(q.after).back(), "Softmax");
@@ -138,9 +147,12 @@ TEST(Quantize, FinalSoftmaxStaysFloatUnlessAskedFor) {
 
 TEST(Quantize, ClampsBecomeTheRangeOfTheNodeBefore) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) b = Conv(x, f32[2,2,1,1]{0.2,-0.6,0.3,0.1}) "
-      "s = Add(a, b) r = Relu(s) t = Mul(r, r) k = Clip(t, f32[]{0}, f32[]{6}) y = Conv(k, f32[1,2,1,1]{1}) return y }");
-  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "Conv", "Add", "Mul", "Conv", "longshore.Dequantize"));
+      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) b = Conv(x, "
+      "f32[2,2,1,1]{0.2,-0.6,0.3,0.1}) "
+      "s = Add(a, b) r = Relu(s) t = Mul(r, r) k = Clip(t, f32[]{0}, f32[]{6}) y = Conv(k, "
+      "f32[1,2,1,1]{1}) return y }");
+  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "Conv", "Add", "Mul",
+                                              "Conv", "longshore.Dequantize"));
   EXPECT_EQ(value_named(q.after, "s").type.quant.zero_point[0], -128);
   EXPECT_LE(value_named(q.after, "t").type.quant.scale[0], 6.0f / 255 * 1.0001f);
   EXPECT_GT(sqnr(q.before, q.after), 25);
@@ -148,30 +160,36 @@ TEST(Quantize, ClampsBecomeTheRangeOfTheNodeBefore) {
 
 TEST(Quantize, AClampThatMovesValuesStays) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) s = Add(a, a) k = Clip(s, f32[]{1}, f32[]{2}) return k }");
+      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) s = Add(a, a) k = Clip(s, "
+      "f32[]{1}, f32[]{2}) return k }");
   EXPECT_THAT(operators(q.after), testing::Contains("Clip"));
   EXPECT_GT(sqnr(q.before, q.after), 30);
 }
 
 TEST(Quantize, OtherFusedActivationsBecomeTables) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { y = com.microsoft.FusedConv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}, activation=\"LeakyRelu\", "
+      "(x: f32[1,2,4,4]) { y = com.microsoft.FusedConv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}, "
+      "activation=\"LeakyRelu\", "
       "activation_params=[0.25]) return y }");
-  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "LeakyRelu", "longshore.Dequantize"));
+  EXPECT_THAT(operators(q.after),
+              ElementsAre("longshore.Quantize", "Conv", "LeakyRelu", "longshore.Dequantize"));
   EXPECT_GT(sqnr(q.before, q.after), 30);
 }
 
 TEST(Quantize, AFusedResidualBecomesAnAdd) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { z = Conv(x, f32[2,2,1,1]{0.3}) y = com.microsoft.FusedConv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}, _, z, "
+      "(x: f32[1,2,4,4]) { z = Conv(x, f32[2,2,1,1]{0.3}) y = com.microsoft.FusedConv(x, "
+      "f32[2,2,1,1]{0.4,0.1,-0.3,0.7}, _, z, "
       "activation=\"Relu\") return y }");
-  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "Conv", "Add", "longshore.Dequantize"));
+  EXPECT_THAT(operators(q.after),
+              ElementsAre("longshore.Quantize", "Conv", "Conv", "Add", "longshore.Dequantize"));
   EXPECT_GT(sqnr(q.before, q.after), 30);
 }
 
 TEST(Quantize, GemmGetsItsChannelsOnAxis0AndItsFactorsFolded) {
   const Quantised q = quantised(
-      "(x: f32[2,3]) { w = f32[3,4]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9,-1.0,0.5,0.1} b = f32[1,4]{1,2,3,4} "
+      "(x: f32[2,3]) { w = f32[3,4]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9,-1.0,0.5,0.1} b = "
+      "f32[1,4]{1,2,3,4} "
       "y = Gemm(x, w, b, alpha=0.5, beta=2.0) return y }");
   const Value& w = value_named(q.after, "w_rows_q");
   EXPECT_EQ(w.constant.shape, (Shape{4, 3}));
@@ -181,29 +199,36 @@ TEST(Quantize, GemmGetsItsChannelsOnAxis0AndItsFactorsFolded) {
 
 TEST(Quantize, MatMulOfTwoActivations) {
   const Quantised q = quantised(
-      "(x: f32[2,3,3]) { w = f32[3,3]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9} a = MatMul(x, w) y = MatMul(a, a) return y }");
-  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "MatMul", "MatMul", "longshore.Dequantize"));
+      "(x: f32[2,3,3]) { w = f32[3,3]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9} a = MatMul(x, w) y = "
+      "MatMul(a, a) return y }");
+  EXPECT_THAT(operators(q.after),
+              ElementsAre("longshore.Quantize", "MatMul", "MatMul", "longshore.Dequantize"));
   EXPECT_GT(sqnr(q.before, q.after), 20);
 }
 
 TEST(Quantize, WhatHasNoIntegerFormStaysFloatInBetween) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) n = LayerNormalization(a, f32[4]{1,2,0.5,1}) "
+      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) n = LayerNormalization(a, "
+      "f32[4]{1,2,0.5,1}) "
       "b = Conv(n, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) y = Add(a, b) return y }");
-  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "longshore.Dequantize", "LayerNormalization",
-                                              "longshore.Quantize", "Conv", "Add", "longshore.Dequantize"));
+  EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "longshore.Dequantize",
+                                              "LayerNormalization", "longshore.Quantize", "Conv",
+                                              "Add", "longshore.Dequantize"));
   EXPECT_THAT(q.report.float_nodes.at(0).reason, HasSubstr("no integer form"));
 }
 
 TEST(Quantize, NonConstantWeightsStayFloat) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4], w: f32[2,2,1,1]) { a = Conv(x, w) y = Conv(a, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) return y }");
-  EXPECT_THAT(operators(q.after), ElementsAre("Conv", "longshore.Quantize", "Conv", "longshore.Dequantize"));
+      "(x: f32[1,2,4,4], w: f32[2,2,1,1]) { a = Conv(x, w) y = Conv(a, "
+      "f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) return y }");
+  EXPECT_THAT(operators(q.after),
+              ElementsAre("Conv", "longshore.Quantize", "Conv", "longshore.Dequantize"));
   EXPECT_THAT(q.report.float_nodes.at(0).reason, HasSubstr("not constant"));
 }
 
 TEST(Quantize, AGraphWithoutWeightsStaysFloat) {
-  const Quantised q = quantised("(x: f32[2,3,3]) { a = Add(x, x) m = MatMul(a, a) y = Relu(m) return y }");
+  const Quantised q =
+      quantised("(x: f32[2,3,3]) { a = Add(x, x) m = MatMul(a, a) y = Relu(m) return y }");
   EXPECT_THAT(operators(q.after), ElementsAre("Add", "MatMul", "Relu"));
   EXPECT_EQ(q.report.float_nodes.size(), 3u);
 }
@@ -218,7 +243,8 @@ TEST(Quantize, LeavesOutWhatIsExcluded) {
 
 TEST(Quantize, ConcatOfNearRangesSharesOneScale) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) b = Conv(x, f32[2,2,1,1]{-0.4,0.2,0.3,0.6}) "
+      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) b = Conv(x, "
+      "f32[2,2,1,1]{-0.4,0.2,0.3,0.6}) "
       "y = Concat(a, b, axis=1) return y }");
   EXPECT_EQ(value_named(q.after, "a").type.quant, value_named(q.after, "y_q").type.quant);
   EXPECT_EQ(value_named(q.after, "b").type.quant, value_named(q.after, "y_q").type.quant);
@@ -226,17 +252,21 @@ TEST(Quantize, ConcatOfNearRangesSharesOneScale) {
 
 TEST(Quantize, ConcatOfOtherRangesRescales) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) b = Conv(x, f32[2,2,1,1]{-4,2,3,6}) "
+      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) b = Conv(x, "
+      "f32[2,2,1,1]{-4,2,3,6}) "
       "y = Concat(a, b, axis=1) return y }");
-  EXPECT_LT(value_named(q.after, "a").type.quant.scale[0] * 4, value_named(q.after, "y_q").type.quant.scale[0]);
+  EXPECT_LT(value_named(q.after, "a").type.quant.scale[0] * 4,
+            value_named(q.after, "y_q").type.quant.scale[0]);
   EXPECT_THAT(q.report.warnings, testing::Not(testing::Contains(HasSubstr("Concat"))));
 }
 
 // A detection head: boxes in pixels beside scores in 0..1 (ultralytics PR#25524).
 TEST(Quantize, ConcatOfFarRangesKeepsTheScalesApart) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { a = com.microsoft.FusedConv(x, f32[2,2,1,1]{100,30,-60,90}, activation=\"Clip\", "
-      "activation_params=[0,640]) s = Conv(x, f32[3,2,1,1]{0.4,0.1,-0.3,0.7,0.2,0.9}) b = Sigmoid(s) "
+      "(x: f32[1,2,4,4]) { a = com.microsoft.FusedConv(x, f32[2,2,1,1]{100,30,-60,90}, "
+      "activation=\"Clip\", "
+      "activation_params=[0,640]) s = Conv(x, f32[3,2,1,1]{0.4,0.1,-0.3,0.7,0.2,0.9}) b = "
+      "Sigmoid(s) "
       "y = Concat(a, b, axis=1) return y }");
   EXPECT_EQ(operators(q.after).back(), "Concat");
   EXPECT_THAT(q.report.warnings, testing::Contains(HasSubstr("'y' (Concat)")));
@@ -266,7 +296,8 @@ TEST(Quantize, KeepsALargeBiasBesideTinyWeights) {
 TEST(Quantize, MasksOfMinusInfinityStayFloat) {
   const Quantised q = quantised(
       "(x: f32[2,3,3]) { w = f32[3,3]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9} a = MatMul(x, w) "
-      "m = Add(a, f32[3,3]{0,-inf,-inf,0,0,-inf,0,0,0}) s = Softmax(m) y = MatMul(s, a) return y }");
+      "m = Add(a, f32[3,3]{0,-inf,-inf,0,0,-inf,0,0,0}) s = Softmax(m) y = MatMul(s, a) return y "
+      "}");
   EXPECT_THAT(operators(q.after), testing::Contains("longshore.Dequantize"));
   for (const auto& in : random_samples(q.before, 3)) {
     const Tensor got = evaluate(q.after, in)[0];
@@ -310,10 +341,12 @@ TEST(Quantize, UnreadableSamplesAreListed) {
 }
 
 TEST(Quantize, WarnsOfFewSamplesAndOfOneThatStandsOut) {
-  EXPECT_THAT(quantised(small_net, {}, 3).report.warnings, testing::Contains(HasSubstr("only 3 calibration samples")));
+  EXPECT_THAT(quantised(small_net, {}, 3).report.warnings,
+              testing::Contains(HasSubstr("only 3 calibration samples")));
   const Graph g = parse(small_net);
   std::vector<std::vector<Tensor>> samples = random_samples(g, 20);
-  std::vector<float> loud(samples[4][0].values<float>().begin(), samples[4][0].values<float>().end());
+  std::vector<float> loud(samples[4][0].values<float>().begin(),
+                          samples[4][0].values<float>().end());
   for (float& x : loud) x *= 50;
   samples[4][0] = make_floats(samples[4][0].shape, loud);
   QuantizeReport report;
@@ -324,10 +357,13 @@ TEST(Quantize, WarnsOfFewSamplesAndOfOneThatStandsOut) {
 // A constant is seen once; that says nothing about the samples.
 TEST(Quantize, DoesNotWarnOfConstants) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { c = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) y = Add(c, f32[2,1,1]{0.5,-2}) return y }");
-  const auto record = std::ranges::find(q.report.values, ValueRecord::Kind::constant, &ValueRecord::kind);
+      "(x: f32[1,2,4,4]) { c = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) y = Add(c, "
+      "f32[2,1,1]{0.5,-2}) return y }");
+  const auto record =
+      std::ranges::find(q.report.values, ValueRecord::Kind::constant, &ValueRecord::kind);
   ASSERT_NE(record, q.report.values.end());
-  EXPECT_THAT(q.report.warnings, testing::Not(testing::Contains(HasSubstr("'" + record->name + "'"))));
+  EXPECT_THAT(q.report.warnings,
+              testing::Not(testing::Contains(HasSubstr("'" + record->name + "'"))));
 }
 
 TEST(Quantize, DoesNotDependOnTheOrderOfSamplesOrOnThreads) {
@@ -342,14 +378,17 @@ TEST(Quantize, DoesNotDependOnTheOrderOfSamplesOrOnThreads) {
 }
 
 /// The largest |mean of got - mean of want| over the channels of the first output.
-double worst_mean(const Graph& want, const Graph& got, const std::vector<std::vector<Tensor>>& samples) {
+double worst_mean(const Graph& want, const Graph& got,
+                  const std::vector<std::vector<Tensor>>& samples) {
   std::vector<double> sums;
   for (const auto& in : samples) {
     const Tensor a = evaluate(want, in)[0], b = evaluate(got, in)[0];
-    const auto channels = static_cast<std::size_t>(a.shape[1]), inner = static_cast<std::size_t>(a.shape.product(2, a.shape.rank));
+    const auto channels = static_cast<std::size_t>(a.shape[1]),
+               inner = static_cast<std::size_t>(a.shape.product(2, a.shape.rank));
     sums.resize(channels);
     for (std::size_t i = 0; i < channels * inner; i++)
-      sums[i / inner] += (static_cast<double>(b.values<float>()[i]) - a.values<float>()[i]) / static_cast<double>(inner * samples.size());
+      sums[i / inner] += (static_cast<double>(b.values<float>()[i]) - a.values<float>()[i]) /
+                         static_cast<double>(inner * samples.size());
   }
   double worst = 0;
   for (double s : sums) worst = std::max(worst, std::abs(s));
@@ -392,7 +431,8 @@ std::string random_net(std::mt19937& rng) {
     std::string out = "f32[";
     for (int i = 0; i < s.rank; i++) out += str(i ? "," : "", s[i]);
     out += "]{";
-    for (std::int64_t i = 0; i < s.elements(); i++) out += str(i ? "," : "", normal(rng) * deviation);
+    for (std::int64_t i = 0; i < s.elements(); i++)
+      out += str(i ? "," : "", normal(rng) * deviation);
     return out + "}";
   };
   const auto add = [&](const std::string& call) {
@@ -405,16 +445,18 @@ std::string random_net(std::mt19937& rng) {
     const int out = layer == 4 ? 4 : 4 + static_cast<int>(rng() % 5);
     switch (rng() % 6) {
       case 0:
-        add("Conv(" + last + ", " + weights({channels, 1, 3, 3}) + ", " + weights({channels}) + str(", pads=[1,1,1,1], group=", channels, ")"));
+        add("Conv(" + last + ", " + weights({channels, 1, 3, 3}) + ", " + weights({channels}) +
+            str(", pads=[1,1,1,1], group=", channels, ")"));
         add("HardSwish(" + last + ")");
         break;
       case 1:
-        add("com.microsoft.FusedConv(" + last + ", " + weights({out, channels, 3, 3}) + ", " + weights({out}) +
-            ", pads=[1,1,1,1], activation=\"Relu\")");
+        add("com.microsoft.FusedConv(" + last + ", " + weights({out, channels, 3, 3}) + ", " +
+            weights({out}) + ", pads=[1,1,1,1], activation=\"Relu\")");
         channels = out;
         break;
       case 2:
-        add("com.microsoft.FusedConv(" + last + ", " + weights({out, channels, 1, 1}) + ", activation=\"Clip\", activation_params=[0,6])");
+        add("com.microsoft.FusedConv(" + last + ", " + weights({out, channels, 1, 1}) +
+            ", activation=\"Clip\", activation_params=[0,6])");
         channels = out;
         break;
       case 3:
@@ -429,7 +471,8 @@ std::string random_net(std::mt19937& rng) {
         break;
       default:
         add("Conv(" + last + ", " + weights({out, channels, 1, 1}) + ")");
-        add(size > 3 ? "AveragePool(" + last + ", kernel_shape=[2,2], strides=[2,2])" : "Identity(" + last + ")");
+        add(size > 3 ? "AveragePool(" + last + ", kernel_shape=[2,2], strides=[2,2])"
+                     : "Identity(" + last + ")");
         size = size > 3 ? size / 2 : size;
         channels = out;
     }
@@ -441,7 +484,8 @@ std::string random_net(std::mt19937& rng) {
 /// to within one code: scales, zero points, bias and clamps fit together.
 void expect_local_agreement(const Graph& g, const std::vector<Tensor>& in) {
   Graph plain = g;
-  for (Value& v : plain.values) v.type = v.type.quantised() ? TensorType(DType::f32, v.type.dims) : v.type;
+  for (Value& v : plain.values)
+    v.type = v.type.quantised() ? TensorType(DType::f32, v.type.dims) : v.type;
   std::map<ValueId, Tensor> seen;
   const auto keep = [&](ValueId v, const TensorView& t) { seen[v] = copy_tensor(t); };
   evaluate(g, in, {.observe = keep});
@@ -466,7 +510,8 @@ void expect_local_agreement(const Graph& g, const std::vector<Tensor>& in) {
     const Quantisation& q = g[n.outputs[0]].type.quant;
     int worst = 0;
     for (std::int64_t i = 0; i < want.elements(); i++) {
-      const int code = quantise(want.values<float>()[static_cast<std::size_t>(i)], q.scale[0], q.zero_point[0], -128, 127);
+      const int code = quantise(want.values<float>()[static_cast<std::size_t>(i)], q.scale[0],
+                                q.zero_point[0], -128, 127);
       worst = std::max(worst, std::abs(code - load_code(seen.at(n.outputs[0]).view(), i)));
     }
     EXPECT_LE(worst, 1) << describe(n);
@@ -477,7 +522,8 @@ TEST(Quantize, RandomNetsStayNearFloat) {
   std::mt19937 rng(seed());
   double sum = 0;
   for (int round = 0; round < 25; round++) {
-    const Quantised q = quantised(random_net(rng), {.calibrator = round % 2 ? "mse" : "min_max"}, 16);
+    const Quantised q =
+        quantised(random_net(rng), {.calibrator = round % 2 ? "mse" : "min_max"}, 16);
     sum += sqnr(q.before, q.after);
     expect_local_agreement(q.after, random_samples(q.before, 1)[0]);
     verify(q.after);

@@ -22,11 +22,15 @@ inline Tensor random_tensor(std::mt19937& rng, DType dtype, const Shape& shape) 
   visit_type(AllTypes{}, dtype, [&]<class T>() {
     T* data = reinterpret_cast<T*>(bytes.data());
     for (std::int64_t i = 0; i < shape.elements(); i++) {
-      if constexpr (std::is_same_v<T, Bool8>) data[i] = T((rng() & 1u) != 0);
+      if constexpr (std::is_same_v<T, Bool8>)
+        data[i] = T((rng() & 1u) != 0);
       else if constexpr (std::is_integral_v<T>)
-        data[i] = static_cast<T>(std::is_signed_v<T> ? static_cast<int>(rng() % 17) - 8 : static_cast<int>(rng() % 9));
-      else if constexpr (std::is_constructible_v<T, double>) data[i] = static_cast<T>(normal(rng));
-      else data[i] = T(static_cast<std::int64_t>(rng() % 4));
+        data[i] = static_cast<T>(std::is_signed_v<T> ? static_cast<int>(rng() % 17) - 8
+                                                     : static_cast<int>(rng() % 9));
+      else if constexpr (std::is_constructible_v<T, double>)
+        data[i] = static_cast<T>(normal(rng));
+      else
+        data[i] = T(static_cast<std::int64_t>(rng() % 4));
     }
   });
   return {dtype, shape, make_blob(std::move(bytes))};

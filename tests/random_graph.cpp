@@ -14,7 +14,9 @@ class Builder {
   Graph run() {
     const int inputs = pick(1, 2);
     for (int i = 0; i < inputs; i++)
-      live_.push_back(g_.add_input("x" + std::to_string(i), TensorType(DType::f32, Shape{1, pick(1, 4), pick(3, 7), pick(3, 7)})));
+      live_.push_back(
+          g_.add_input("x" + std::to_string(i),
+                       TensorType(DType::f32, Shape{1, pick(1, 4), pick(3, 7), pick(3, 7)})));
     condition_ = g_.add_input("c", TensorType(DType::boolean, Shape{}));
     const int steps = pick(3, 14);
     for (int i = 0; i < steps; i++) step();
@@ -30,7 +32,9 @@ class Builder {
   // ---- chances
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
   bool chance(int one_in) { return pick(1, one_in) == 1; }
-  ValueId any() { return live_[static_cast<std::size_t>(pick(0, static_cast<int>(live_.size()) - 1))]; }
+  ValueId any() {
+    return live_[static_cast<std::size_t>(pick(0, static_cast<int>(live_.size()) - 1))];
+  }
   /// Recent values are taken more often: that makes chains.
   ValueId recent() { return chance(3) ? any() : live_.back(); }
   Shape shape(ValueId v) const { return *g_[v].type.shape(); }
@@ -57,17 +61,31 @@ class Builder {
   // ---- steps
   void step() {
     switch (pick(0, 13)) {
-      case 0: case 1: case 2: return convolution();
-      case 3: case 4: return keep(unary(recent()));
-      case 5: return binary();
-      case 6: return transpose();
-      case 7: return reshape();
-      case 8: return join();
-      case 9: return pool();
-      case 10: return branch();
-      case 11: return product();
-      case 12: return composite();
-      default: return again();
+      case 0:
+      case 1:
+      case 2:
+        return convolution();
+      case 3:
+      case 4:
+        return keep(unary(recent()));
+      case 5:
+        return binary();
+      case 6:
+        return transpose();
+      case 7:
+        return reshape();
+      case 8:
+        return join();
+      case 9:
+        return pool();
+      case 10:
+        return branch();
+      case 11:
+        return product();
+      case 12:
+        return composite();
+      default:
+        return again();
     }
   }
 
@@ -90,10 +108,14 @@ class Builder {
     if (chance(2)) {
       Attributes b;
       if (chance(2)) b.set("epsilon", 0.01f);
-      y = g_.add("BatchNormalization", {y, positive(Shape{out}), constant(Shape{out}), constant(Shape{out}), positive(Shape{out})}, b);
+      y = g_.add("BatchNormalization",
+                 {y, positive(Shape{out}), constant(Shape{out}), constant(Shape{out}),
+                  positive(Shape{out})},
+                 b);
     }
     if (chance(3)) {
-      const ValueId k = chance(3) ? number(0.5f) : positive(chance(2) ? Shape{out, 1, 1} : Shape{1, out, 1, 1});
+      const ValueId k =
+          chance(3) ? number(0.5f) : positive(chance(2) ? Shape{out, 1, 1} : Shape{1, out, 1, 1});
       static constexpr std::string_view arithmetic[] = {"Add", "Mul", "Sub", "Div"};
       y = g_.add(arithmetic[pick(0, 3)], {y, k});
     }
@@ -103,12 +125,19 @@ class Builder {
   }
 
   ValueId unary(ValueId x) {
-    static constexpr std::string_view plain[] = {"Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Identity", "HardSwish", "HardSigmoid", "Erf", "Softplus", "LeakyRelu"};
+    static constexpr std::string_view plain[] = {"Relu", "Sigmoid",  "Tanh",      "Neg",
+                                                 "Abs",  "Identity", "HardSwish", "HardSigmoid",
+                                                 "Erf",  "Softplus", "LeakyRelu"};
     switch (pick(0, 5)) {
-      case 0: return g_.add("Clip", {x, chance(4) ? no_value : number(chance(2) ? 0.f : -1.f), chance(4) ? no_value : number(chance(2) ? 6.f : 1.f)});
-      case 1: return g_.add("Mul", {x, g_.add("Sigmoid", {x})});
-      case 2: return g_.add(chance(2) ? "Min" : "Max", {x, number(static_cast<float>(pick(0, 3)))});
-      default: return g_.add(plain[pick(0, 10)], {x});
+      case 0:
+        return g_.add("Clip", {x, chance(4) ? no_value : number(chance(2) ? 0.f : -1.f),
+                               chance(4) ? no_value : number(chance(2) ? 6.f : 1.f)});
+      case 1:
+        return g_.add("Mul", {x, g_.add("Sigmoid", {x})});
+      case 2:
+        return g_.add(chance(2) ? "Min" : "Max", {x, number(static_cast<float>(pick(0, 3)))});
+      default:
+        return g_.add(plain[pick(0, 10)], {x});
     }
   }
 
@@ -131,7 +160,8 @@ class Builder {
     ValueId y = g_.add("Transpose", {x}, a);
     if (chance(2)) {
       Ints back(perm.size());
-      for (std::size_t i = 0; i < perm.size(); i++) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+      for (std::size_t i = 0; i < perm.size(); i++)
+        back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
       Attributes b;
       b.set("perm", back);
       y = g_.add("Transpose", {chance(2) ? y : unary(y)}, b);
@@ -166,7 +196,9 @@ class Builder {
     ValueId y = g_.add("Concat", {x, unary(x)}, a);
     if (chance(2)) {
       const std::int64_t size = shape(x)[axis];
-      y = g_.add("Slice", {y, ints({chance(2) ? 0 : size / 2}), ints({chance(2) ? size : std::int64_t{9223372036854775807}}), ints({axis})});
+      y = g_.add("Slice",
+                 {y, ints({chance(2) ? 0 : size / 2}),
+                  ints({chance(2) ? size : std::int64_t{9223372036854775807}}), ints({axis})});
     }
     keep(y);
   }
@@ -179,7 +211,8 @@ class Builder {
     if (chance(3)) return keep(g_.add("GlobalAveragePool", {x}));
     Attributes a;
     const bool whole = chance(4);
-    const std::int64_t kh = whole ? s[2] : std::min<std::int64_t>(2, s[2]), kw = whole ? s[3] : std::min<std::int64_t>(2, s[3]);
+    const std::int64_t kh = whole ? s[2] : std::min<std::int64_t>(2, s[2]),
+                       kw = whole ? s[3] : std::min<std::int64_t>(2, s[3]);
     a.set("kernel_shape", Ints{kh, kw});
     if (chance(2)) a.set("strides", Ints{pick(1, 2), pick(1, 2)});
     keep(g_.add(chance(2) ? "MaxPool" : "AveragePool", {x}, a));
@@ -193,7 +226,8 @@ class Builder {
     n.inputs = {condition_};
     if (known) {
       const Bool8 value(chance(2));
-      n.inputs = {g_.add_constant({}, make_tensor<Bool8>(DType::boolean, Shape{}, std::span(&value, 1)))};
+      n.inputs = {
+          g_.add_constant({}, make_tensor<Bool8>(DType::boolean, Shape{}, std::span(&value, 1)))};
     }
     for (std::string_view name : {"else_branch", "then_branch"}) {
       Subgraph s;
@@ -226,7 +260,8 @@ class Builder {
     if (chance(2)) {
       y = g_.add("Gemm", {flat, constant(Shape{rows, columns}, 0.2f), constant(Shape{columns})});
     } else {
-      y = g_.add("Add", {g_.add("MatMul", {flat, constant(Shape{rows, columns}, 0.2f)}), constant(Shape{columns})});
+      y = g_.add("Add", {g_.add("MatMul", {flat, constant(Shape{rows, columns}, 0.2f)}),
+                         constant(Shape{columns})});
     }
     keep(chance(2) ? g_.add("Relu", {y}) : y);
   }
@@ -236,11 +271,13 @@ class Builder {
     switch (pick(0, 3)) {
       case 0: {  // hard swish as exporters write it
         const ValueId c = g_.add("Clip", {g_.add("Add", {x, number(3)}), number(0), number(6)});
-        return keep(chance(2) ? g_.add("Div", {g_.add("Mul", {x, c}), number(6)}) : g_.add("Mul", {x, g_.add("Div", {c, number(6)})}));
+        return keep(chance(2) ? g_.add("Div", {g_.add("Mul", {x, c}), number(6)})
+                              : g_.add("Mul", {x, g_.add("Div", {c, number(6)})}));
       }
       case 1: {
         const ValueId e = g_.add("Erf", {g_.add("Div", {x, number(1.41421356f)})});
-        return keep(g_.add("Mul", {g_.add("Mul", {x, g_.add("Add", {e, number(1)})}), number(0.5f)}));
+        return keep(
+            g_.add("Mul", {g_.add("Mul", {x, g_.add("Add", {e, number(1)})}), number(0.5f)}));
       }
       case 2: {
         if (shape(x).back() < 2) return keep(unary(x));
@@ -249,17 +286,22 @@ class Builder {
         const ValueId v = g_.add("ReduceMean", {g_.add("Pow", {d, number(2)}), ints({-1})});
         const ValueId r = g_.add("Sqrt", {g_.add("Add", {v, number(0.1f)})});
         const Shape last{shape(x).back()};
-        return keep(g_.add("Add", {g_.add("Mul", {g_.add("Div", {d, r}), constant(last)}), constant(last)}));
+        return keep(g_.add(
+            "Add", {g_.add("Mul", {g_.add("Div", {d, r}), constant(last)}), constant(last)}));
       }
-      default: return keep(g_.add("Softmax", {x}));
+      default:
+        return keep(g_.add("Softmax", {x}));
     }
   }
 
   /// An earlier node once more, on the same inputs.
   void again() {
     if (g_.nodes.empty()) return;
-    const Node& from = g_.nodes[static_cast<std::size_t>(pick(0, static_cast<int>(g_.nodes.size()) - 1))];
-    if (!from.subgraphs.empty() || from.outputs.size() != 1 || g_[from.outputs[0]].type.dtype != DType::f32) return;
+    const Node& from =
+        g_.nodes[static_cast<std::size_t>(pick(0, static_cast<int>(g_.nodes.size()) - 1))];
+    if (!from.subgraphs.empty() || from.outputs.size() != 1 ||
+        g_[from.outputs[0]].type.dtype != DType::f32)
+      return;
     Node copy = from;
     copy.outputs.clear();
     const int at = g_.add_node(std::move(copy));

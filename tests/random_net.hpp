@@ -6,12 +6,13 @@
 
 namespace longshore::tests {
 
-/// A small quantised convolution net, drawn from the seed: convolutions of all kinds, pools, element-wise
-/// operators, tables, concats, slices, resizes, a classifier's tail.
+/// A small quantised convolution net, drawn from the seed: convolutions of all kinds, pools,
+/// element-wise operators, tables, concats, slices, resizes, a classifier's tail.
 class RandomNet {
  public:
   explicit RandomNet(unsigned seed) : rng_(seed) {
-    const Rounding modes[] = {Rounding::f32_even, Rounding::fixed31_single, Rounding::fixed31_double};
+    const Rounding modes[] = {Rounding::f32_even, Rounding::fixed31_single,
+                              Rounding::fixed31_double};
     g_.numbers = modes[pick(0, 2)];
   }
 
@@ -42,7 +43,8 @@ class RandomNet {
   }
   Shape shape(ValueId v) const { return *g_[v].type.shape(); }
 
-  ValueId node(std::string_view op, std::vector<ValueId> in, Attributes attributes, std::optional<Quantisation> q = {}) {
+  ValueId node(std::string_view op, std::vector<ValueId> in, Attributes attributes,
+               std::optional<Quantisation> q = {}) {
     TensorType t = g_[in[0]].type;
     if (q) t.quant = *q;
     t.dims.clear();
@@ -57,7 +59,11 @@ class RandomNet {
       } else if (g_.constant(v) && g_[v].type.dtype == DType::i64) {
         n.inputs.push_back(twin.add_constant({}, *g_.constant(v)));
       } else {
-        n.inputs.push_back(twin.add_input({}, TensorType(g_[v].type.dtype == DType::i8 || g_[v].type.dtype == DType::i32 ? DType::f32 : g_[v].type.dtype, shape(v))));
+        n.inputs.push_back(twin.add_input(
+            {}, TensorType(g_[v].type.dtype == DType::i8 || g_[v].type.dtype == DType::i32
+                               ? DType::f32
+                               : g_[v].type.dtype,
+                           shape(v))));
       }
     }
     Node real = n;
@@ -72,7 +78,8 @@ class RandomNet {
     return out;
   }
 
-  ValueId weights(const Shape& s, float scale_w_low, Quantisation& q, bool per_channel, int axis = 0) {
+  ValueId weights(const Shape& s, float scale_w_low, Quantisation& q, bool per_channel,
+                  int axis = 0) {
     std::vector<std::int8_t> codes(static_cast<std::size_t>(s.elements()));
     for (std::int8_t& c : codes) c = static_cast<std::int8_t>(pick(-127, 127));
     const ValueId v = g_.add_constant({}, make_tensor<std::int8_t>(DType::i8, s, codes));
@@ -94,14 +101,18 @@ class RandomNet {
     return v;
   }
 
-  Attributes window(const Shape& x, std::int64_t most, bool kernel_attribute, std::int64_t& kh, std::int64_t& kw, bool dilate) {
+  Attributes window(const Shape& x, std::int64_t most, bool kernel_attribute, std::int64_t& kh,
+                    std::int64_t& kw, bool dilate) {
     Attributes a;
     std::int64_t dh = dilate ? pick(1, 2) : 1, dw = dilate ? pick(1, 2) : 1;
     kh = pick(1, most), kw = pick(1, most);
     Ints pads;
-    for (const std::int64_t k : {kh, kw, kh, kw}) pads.push_back(pick(0, (k - 1) / 2 + (k > 1 ? 1 : 0)));
+    for (const std::int64_t k : {kh, kw, kh, kw})
+      pads.push_back(pick(0, (k - 1) / 2 + (k > 1 ? 1 : 0)));
     for (std::int64_t& p : pads) p = std::min<std::int64_t>(p, 2);
-    const auto fits = [&](std::int64_t size, std::int64_t k, std::int64_t d, std::int64_t p) { return size + p >= (k - 1) * d + 1; };
+    const auto fits = [&](std::int64_t size, std::int64_t k, std::int64_t d, std::int64_t p) {
+      return size + p >= (k - 1) * d + 1;
+    };
     if (!fits(x[2], kh, dh, pads[0] + pads[2])) kh = dh = 1, pads[0] = pads[2] = 0;
     if (!fits(x[3], kw, dw, pads[1] + pads[3])) kw = dw = 1, pads[1] = pads[3] = 0;
     for (std::size_t i = 0; i < 4; i++) {
@@ -123,12 +134,13 @@ class RandomNet {
     Attributes a = window(s, 4, false, kh, kw, pick(0, 3) == 0);
     std::int64_t groups = 1, out = pick(1, 40);
     const std::int64_t kind = pick(0, 4);
-    if (kind == 0) groups = out = s[1];                                   // depthwise
-    if (kind == 1 && s[1] % 2 == 0) groups = 2, out = 2 * pick(1, 8);     // grouped
+    if (kind == 0) groups = out = s[1];                                // depthwise
+    if (kind == 1 && s[1] % 2 == 0) groups = 2, out = 2 * pick(1, 8);  // grouped
     if (groups > 1) a.set("group", groups);
     Quantisation q;
     const float spread = 0.5f / static_cast<float>(kh * kw * s[1] / groups + 4);
-    const ValueId w = weights(Shape{out, s[1] / groups, kh, kw}, 0.02f * spread, q, pick(0, 1) == 0);
+    const ValueId w =
+        weights(Shape{out, s[1] / groups, kh, kw}, 0.02f * spread, q, pick(0, 1) == 0);
     std::vector<ValueId> in = {x, w};
     if (pick(0, 2) > 0) in.push_back(bias(out, q, g_[x].type.quant.scale[0]));
     const std::int64_t fused = pick(0, 3);
@@ -155,7 +167,8 @@ class RandomNet {
         if (pick(0, 1) == 0) a.set("count_include_pad", std::int64_t{1});
         return node("AveragePool", {x}, a, quant());
       }
-      case 2: return node(pick(0, 1) ? "Relu" : "Sigmoid", {x}, {}, quant());
+      case 2:
+        return node(pick(0, 1) ? "Relu" : "Sigmoid", {x}, {}, quant());
       case 3: {
         const ValueId y = node("Relu", {x}, {}, quant());
         return node(pick(0, 2) == 0 ? "Sub" : "Add", {x, y}, {}, quant());
@@ -175,14 +188,16 @@ class RandomNet {
         return node("Mul", {x, q}, {}, quant());
       }
       case 6: {
-        const ValueId y = pick(0, 1) ? node("Relu", {x}, {}, g_[x].type.quant) : node("Sigmoid", {x}, {}, quant());
+        const ValueId y = pick(0, 1) ? node("Relu", {x}, {}, g_[x].type.quant)
+                                     : node("Sigmoid", {x}, {}, quant());
         Attributes a;
         a.set("axis", pick(1, 3));
         return node("Concat", {x, y}, a, pick(0, 1) ? g_[x].type.quant : quant());
       }
       case 7: {
         if (s[2] * s[3] > 300) return conv(x);
-        const float scales[] = {1, 1, static_cast<float>(pick(1, 3)), static_cast<float>(pick(2, 5)) / 2};
+        const float scales[] = {1, 1, static_cast<float>(pick(1, 3)),
+                                static_cast<float>(pick(2, 5)) / 2};
         const ValueId c = g_.add_constant({}, make_floats(Shape{4}, scales));
         Attributes a;
         a.set("mode", std::string("nearest"));
@@ -193,17 +208,21 @@ class RandomNet {
       case 8: {
         if (s[1] < 2) return conv(x);
         const std::int64_t from[] = {pick(0, 1)}, to[] = {s[1]}, axis[] = {1}, by[] = {pick(1, 2)};
-        return node("Slice", {x, g_.add_constant({}, make_ints(from)), g_.add_constant({}, make_ints(to)),
-                              g_.add_constant({}, make_ints(axis)), g_.add_constant({}, make_ints(by))}, {});
+        return node("Slice",
+                    {x, g_.add_constant({}, make_ints(from)), g_.add_constant({}, make_ints(to)),
+                     g_.add_constant({}, make_ints(axis)), g_.add_constant({}, make_ints(by))},
+                    {});
       }
-      default: return conv(x);
+      default:
+        return conv(x);
     }
   }
 
   ValueId resize(ValueId x, ValueId scales, const Attributes& a, const float (&by)[4]) {
     const Shape s = shape(x);
     TensorType t = g_[x].type;
-    t.dims = {Dim(s[0]), Dim(s[1]), Dim(static_cast<std::int64_t>(static_cast<float>(s[2]) * by[2])),
+    t.dims = {Dim(s[0]), Dim(s[1]),
+              Dim(static_cast<std::int64_t>(static_cast<float>(s[2]) * by[2])),
               Dim(static_cast<std::int64_t>(static_cast<float>(s[3]) * by[3]))};
     Node n;
     n.op = &op_named("Resize");
@@ -226,7 +245,8 @@ class RandomNet {
     Quantisation q;
     Attributes a;
     a.set("transB", std::int64_t{1});
-    const ValueId w = weights(Shape{out, in}, 0.01f / static_cast<float>(in + 4), q, pick(0, 1) == 0);
+    const ValueId w =
+        weights(Shape{out, in}, 0.01f / static_cast<float>(in + 4), q, pick(0, 1) == 0);
     std::vector<ValueId> inputs = {x, w};
     if (pick(0, 1)) inputs.push_back(bias(out, q, g_[x].type.quant.scale[0]));
     return node("Gemm", inputs, a, quant());

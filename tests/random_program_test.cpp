@@ -1,5 +1,5 @@
-// Random programs with random synchronisation: what the verifier accepts gives the same bytes in any
-// legal order.
+// Random programs with random synchronisation: what the verifier accepts gives the same bytes in
+// any legal order.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,8 +11,9 @@
 namespace longshore {
 namespace {
 
-constexpr std::uint32_t buffer_bytes = 256, buffers = 6, cells = 4;  // a buffer has cells of 64 bytes
-constexpr std::uint64_t shared = 4;                                  // buffers of the arena
+constexpr std::uint32_t buffer_bytes = 256, buffers = 6,
+                        cells = 4;   // a buffer has cells of 64 bytes
+constexpr std::uint64_t shared = 4;  // buffers of the arena
 
 /// One access after the other, as one engine would do it; then each goes to its own engine, with a
 /// semaphore wherever two engines touch the same bytes - except where `forget` drops it.
@@ -28,7 +29,8 @@ class Generator {
     for (std::byte& b : constants) b = static_cast<std::byte>(rng());
     for (std::size_t i = 0; i < 256; i++) {  // parameter blocks
       const ChannelParameters c{static_cast<std::int32_t>(rng() % 200), 0.05f, 1 << 30, -3};
-      if (i * 16 + 16 <= 1024) std::memcpy(constants.data() + i * 16, static_cast<const void*>(&c), 16);
+      if (i * 16 + 16 <= 1024)
+        std::memcpy(constants.data() + i * 16, static_cast<const void*>(&c), 16);
     }
     p_.constants = make_blob(std::move(constants));
     for (std::uint64_t i = 0; i < shared; i++) {
@@ -62,7 +64,8 @@ class Generator {
 
   void emit(Queue queue, std::uint32_t core, const Operation& operation) {
     Access a;
-    a.instruction.queue = queue, a.instruction.core = static_cast<std::uint8_t>(core), a.instruction.operation = operation;
+    a.instruction.queue = queue, a.instruction.core = static_cast<std::uint8_t>(core),
+    a.instruction.operation = operation;
     a.engine = engine_of(a.instruction);
     for (Region r : regions_of(a.instruction)) {
       if (r.space == Space::constants) continue;
@@ -72,7 +75,8 @@ class Generator {
     }
     accesses_.push_back(a);
   }
-  void load(std::uint32_t core, Dram dram, std::uint64_t from, std::uint32_t to, std::uint32_t bytes) {
+  void load(std::uint32_t core, Dram dram, std::uint64_t from, std::uint32_t to,
+            std::uint32_t bytes) {
     Dma d;
     d.dram = dram, d.dram_address = from, d.sram_address = to, d.run_bytes = bytes;
     emit(Queue::dma_in, core, d);
@@ -98,24 +102,30 @@ class Generator {
     a.regions.push_back({Space::sram, true, "", (16 << 20) + out * buffer_bytes, buffer_bytes});
     accesses_.push_back(a);
   }
-  Tile tile(std::uint32_t buffer, std::uint32_t cell) { return {buffer * buffer_bytes + cell * 64, 64, 16}; }
+  Tile tile(std::uint32_t buffer, std::uint32_t cell) {
+    return {buffer * buffer_bytes + cell * 64, 64, 16};
+  }
 
   void one() {
     const std::uint32_t core = pick(2), from = pick(buffers);
     const std::uint32_t to = (from + 1 + pick(buffers - 1)) % buffers;
     Dma d;
     switch (pick(7)) {
-      case 0: return load(core, Dram::arena, pick(shared) * buffer_bytes + pick(3) * 64, to * buffer_bytes, 64 + pick(2) * 64);
+      case 0:
+        return load(core, Dram::arena, pick(shared) * buffer_bytes + pick(3) * 64,
+                    to * buffer_bytes, 64 + pick(2) * 64);
       case 1:
         d.dram_address = pick(shared) * buffer_bytes, d.sram_address = from * buffer_bytes;
         d.run_bytes = 16, d.count[2] = 8, d.dram_stride[2] = 32, d.sram_stride[2] = 16;
         return emit(Queue::dma_out, core, d);
-      case 2: return cpu_access({pick(2), 2}, 3);
+      case 2:
+        return cpu_access({pick(2), 2}, 3);
       case 3: {
         Conv c;
         c.in = tile(from, pick(2)), c.out = tile(to, pick(cells));
         c.in_w = c.out_w = 4, c.in_c = c.out_c = 16;
-        c.weights = buffers * buffer_bytes + 512, c.weight_out_stride = 16, c.weight_tap_stride = 16;
+        c.weights = buffers * buffer_bytes + 512, c.weight_out_stride = 16,
+        c.weight_tap_stride = 16;
         c.parameters = buffers * buffer_bytes;
         return emit(Queue::mac, core, c);
       }
@@ -127,12 +137,14 @@ class Generator {
       }
       case 5: {
         Pool p;
-        p.in = tile(from, 0), p.out = tile(to, 1), p.in_h = 2, p.in_w = 4, p.kernel_h = p.kernel_w = 2, p.out_w = 3, p.channels = 16;
+        p.in = tile(from, 0), p.out = tile(to, 1), p.in_h = 2, p.in_w = 4,
+        p.kernel_h = p.kernel_w = 2, p.out_w = 3, p.channels = 16;
         return emit(Queue::vector, core, p);
       }
       default: {
         Fill f;
-        f.address = to * buffer_bytes + pick(16), f.run_bytes = 1 + pick(8), f.count[2] = 1 + pick(8), f.stride[2] = 16;
+        f.address = to * buffer_bytes + pick(16), f.run_bytes = 1 + pick(8),
+        f.count[2] = 1 + pick(8), f.stride[2] = 16;
         f.value = static_cast<std::int8_t>(pick(256));
         return emit(pick(2) ? Queue::dma_in : Queue::vector, core, f);
       }
@@ -151,15 +163,18 @@ class Generator {
   void assemble() {
     const std::size_t n = accesses_.size();
     std::vector<std::vector<std::uint32_t>> waits(n), signals(n);
-    std::map<std::pair<EngineId, EngineId>, std::pair<std::uint32_t, std::size_t>> pairs;  // semaphore, last signaller + 1
+    std::map<std::pair<EngineId, EngineId>, std::pair<std::uint32_t, std::size_t>>
+        pairs;  // semaphore, last signaller + 1
     for (std::size_t b = 0; b < n; b++)
       for (std::size_t a = b; a-- > 0;) {
-        if (accesses_[a].engine == accesses_[b].engine || !conflict(accesses_[a], accesses_[b])) continue;
+        if (accesses_[a].engine == accesses_[b].engine || !conflict(accesses_[a], accesses_[b]))
+          continue;
         if (rng_() % 1000 < forget_ * 1000) continue;
         const auto [at, fresh] = pairs.try_emplace({accesses_[a].engine, accesses_[b].engine},
                                                    static_cast<std::uint32_t>(pairs.size()), 0);
         auto& [semaphore, last] = at->second;
-        if (a + 1 <= last) continue;  // an earlier wait of b's engine follows a later signal already
+        if (a + 1 <= last)
+          continue;  // an earlier wait of b's engine follows a later signal already
         last = a + 1;
         signals[a].push_back(semaphore);
         waits[b].push_back(semaphore);
@@ -172,12 +187,16 @@ class Generator {
         c.operation = o;
         Step s;
         s.kind = kind, s.semaphore = semaphore;
-        if (a.engine == 8) p_.steps.push_back(s);
-        else p_.queues[a.engine % queue_count].push_back(c);
+        if (a.engine == 8)
+          p_.steps.push_back(s);
+        else
+          p_.queues[a.engine % queue_count].push_back(c);
       };
       for (std::uint32_t s : waits[i]) control(Wait{s}, Step::Kind::wait, s);
-      if (a.engine == 8) p_.steps.insert(p_.steps.end(), a.steps.begin(), a.steps.end());
-      else p_.queues[a.engine % queue_count].push_back(a.instruction);
+      if (a.engine == 8)
+        p_.steps.insert(p_.steps.end(), a.steps.begin(), a.steps.end());
+      else
+        p_.queues[a.engine % queue_count].push_back(a.instruction);
       for (std::uint32_t s : signals[i]) control(Signal{s}, Step::Kind::signal, s);
     }
   }
@@ -189,10 +208,12 @@ class Generator {
 };
 
 struct MixingHost final : Host {
-  Status run_step(const Step& step, std::size_t index, std::span<std::byte> arena) noexcept override {
+  Status run_step(const Step& step, std::size_t index,
+                  std::span<std::byte> arena) noexcept override {
     std::uint32_t hash = static_cast<std::uint32_t>(index) * 2654435761u;
     for (std::uint32_t v : step.inputs)
-      for (std::uint32_t i = 0; i < buffer_bytes; i++) hash = (hash ^ static_cast<std::uint8_t>(arena[v * buffer_bytes + i])) * 16777619u;
+      for (std::uint32_t i = 0; i < buffer_bytes; i++)
+        hash = (hash ^ static_cast<std::uint8_t>(arena[v * buffer_bytes + i])) * 16777619u;
     for (std::uint32_t i = 0; i < buffer_bytes; i++, hash = hash * 1664525u + 1013904223u)
       arena[step.outputs[0] * buffer_bytes + i] = static_cast<std::byte>(hash >> 24);
     return {};
@@ -203,9 +224,11 @@ struct MixingHost final : Host {
 std::vector<std::byte> final_bytes(Simulator& simulator, const Program& p, std::uint64_t seed) {
   MixingHost host;
   std::vector<std::byte> arena(p.arena_bytes), out;
-  const Status status = seed == 0 ? simulator.run(arena, host) : simulator.run_in_random_order(arena, host, seed);
+  const Status status =
+      seed == 0 ? simulator.run(arena, host) : simulator.run_in_random_order(arena, host, seed);
   EXPECT_TRUE(status.ok()) << status.text();
-  for (const auto bytes : {simulator.memory().sram(0), simulator.memory().sram(1), simulator.memory().dram()})
+  for (const auto bytes :
+       {simulator.memory().sram(0), simulator.memory().sram(1), simulator.memory().dram()})
     out.insert(out.end(), bytes.begin(), bytes.end());
   return out;
 }
@@ -214,16 +237,19 @@ TEST(RandomPrograms, AcceptedOnesDoNotDependOnTheOrder) {
   int accepted = 0, refused = 0, shown = 0;
   for (unsigned n = 0; n < 240; n++) {
     std::mt19937 rng(tests::seed() * 7919 + n);
-    const Program p = Generator(rng, n % 3 == 0 ? 0 : 0.01 * (n % 3)).make(12 + static_cast<int>(n % 50));
+    const Program p =
+        Generator(rng, n % 3 == 0 ? 0 : 0.01 * (n % 3)).make(12 + static_cast<int>(n % 50));
     const std::vector<Refusal> refusals = verify(p);
     if (n % 3 == 0) {
-      EXPECT_TRUE(refusals.empty()) << "seed " << n << ": " << refusals[0].text;  // nothing was forgotten
+      EXPECT_TRUE(refusals.empty())
+          << "seed " << n << ": " << refusals[0].text;  // nothing was forgotten
     }
     Result<Simulator> simulator = Simulator::create(p, {.poison = refusals.empty()});
     ASSERT_TRUE(simulator.ok()) << simulator.status().text();
     const std::vector<std::byte> first = final_bytes(*simulator, p, 0);
     bool same = true;
-    for (std::uint64_t order = 1; order <= 8; order++) same = final_bytes(*simulator, p, order) == first && same;
+    for (std::uint64_t order = 1; order <= 8; order++)
+      same = final_bytes(*simulator, p, order) == first && same;
     if (refusals.empty()) {
       accepted++;
       EXPECT_TRUE(same) << "accepted, but it depends on the order: seed " << n;

@@ -13,7 +13,8 @@ using testing::HasSubstr;
 
 std::vector<float> run(const ReadResult& r, std::initializer_list<std::vector<float>> inputs) {
   std::vector<Tensor> in;
-  for (const auto& x : inputs) in.push_back(make_floats(Shape{static_cast<std::int64_t>(x.size())}, x));
+  for (const auto& x : inputs)
+    in.push_back(make_floats(Shape{static_cast<std::int64_t>(x.size())}, x));
   verify(r.graph);
   EXPECT_TRUE(parse(print(r.graph)) == r.graph) << print(r.graph);
   const Tensor out = evaluate(r.graph, in).at(0);
@@ -69,13 +70,15 @@ TEST(ReadOnnx, SortsNodesAndSaysSo) {
 TEST(ReadOnnx, ACycleNamesTwoNodes) {
   OnnxModel m = small();
   m.graph().mutable_node(0)->set_input(0, "y");
-  EXPECT_THAT(m.error(), testing::AllOf(HasSubstr("cycle"), HasSubstr("'adds'"), HasSubstr("'y' (Relu)")));
+  EXPECT_THAT(m.error(),
+              testing::AllOf(HasSubstr("cycle"), HasSubstr("'adds'"), HasSubstr("'y' (Relu)")));
 }
 
 TEST(ReadOnnx, ConstantNodesOfEveryKind) {
   OnnxModel m;
   input(m.graph(), "x", {2});
-  const auto constant = [&](const char* name, const char* attribute_name, int type) -> onnx::AttributeProto& {
+  const auto constant = [&](const char* name, const char* attribute_name,
+                            int type) -> onnx::AttributeProto& {
     return attribute(node(m.graph(), "Constant", {}, {name}), attribute_name, type);
   };
   *constant("a", "value", 4).mutable_t() = floats("", {2}, {1, 2});
@@ -148,7 +151,8 @@ TEST(ReadOnnx, FunctionsAreInlined) {
   add_function(m);
   input(m.graph(), "x", {2, 3, 4});
   onnx::NodeProto& first = node(m.graph(), "f", {"x", "x"}, {"p", "q"});
-  onnx::NodeProto& second = node(m.graph(), "f", {"p", "x"}, {"r", "t"});  // t: a name that f uses inside
+  onnx::NodeProto& second =
+      node(m.graph(), "f", {"p", "x"}, {"r", "t"});  // t: a name that f uses inside
   for (onnx::NodeProto* n : {&first, &second}) n->set_domain("mine");
   first.set_name("one");
   integer(second, "start", 1);
@@ -201,7 +205,8 @@ TEST(ReadOnnx, FunctionsCannotGrowWithoutBound) {
     f.add_input("a");
     f.add_output("c");
     const std::string inner = i == 0 ? "Relu" : "f" + std::to_string(i - 1);
-    onnx::NodeProto* calls[] = {&node(*f.mutable_node(), inner, {"a"}, {"b"}), &node(*f.mutable_node(), inner, {"b"}, {"c"})};
+    onnx::NodeProto* calls[] = {&node(*f.mutable_node(), inner, {"a"}, {"b"}),
+                                &node(*f.mutable_node(), inner, {"b"}, {"c"})};
     for (onnx::NodeProto* n : calls)
       if (i > 0) n->set_domain("mine");
   }
@@ -234,10 +239,11 @@ TEST(ReadOnnx, CapturesThroughTwoLevels) {
   EXPECT_TRUE(parse(print(r.graph)) == r.graph) << print(r.graph);
   for (const bool c : {true, false}) {
     const Bool8 flag(c);
-    const std::vector<Tensor> out =
-        evaluate(r.graph, std::vector{make_tensor<Bool8>(DType::boolean, Shape{}, std::span(&flag, 1)),
-                                      make_floats(Shape{3}, std::vector<float>{-1, 2, 3})});
-    EXPECT_EQ(out[0], make_floats(Shape{3}, c ? std::vector<float>{1, 0, 6} : std::vector<float>{0, 2, 3}));
+    const std::vector<Tensor> out = evaluate(
+        r.graph, std::vector{make_tensor<Bool8>(DType::boolean, Shape{}, std::span(&flag, 1)),
+                             make_floats(Shape{3}, std::vector<float>{-1, 2, 3})});
+    EXPECT_EQ(out[0],
+              make_floats(Shape{3}, c ? std::vector<float>{1, 0, 6} : std::vector<float>{0, 2, 3}));
   }
 }
 
@@ -246,8 +252,10 @@ TEST(ReadOnnx, NamesEveryUnsupportedOperatorAtOnce) {
   node(m.graph(), "Bogus", {"y"}, {"z"}).set_name("first");
   node(m.graph(), "Bogus", {"z"}, {"z2"}).set_name("second");
   node(m.graph(), "Odd", {"z"}, {"z3"}).set_domain("com.example");
-  EXPECT_EQ(m.error(), "test.onnx: 2 operators are not supported: ai.onnx.Bogus (2 nodes, first: node 'first' (Bogus)); "
-                       "com.example.Odd (1 node: node 'z3' (com.example.Odd))");
+  EXPECT_EQ(m.error(),
+            "test.onnx: 2 operators are not supported: ai.onnx.Bogus (2 nodes, first: node 'first' "
+            "(Bogus)); "
+            "com.example.Odd (1 node: node 'z3' (com.example.Odd))");
   m.graph().mutable_node(4)->set_domain("com.microsoft.nchwc");
   EXPECT_THAT(m.error(), HasSubstr("ONNX Runtime had optimised"));
 }
@@ -259,7 +267,8 @@ TEST(ReadOnnx, Versions) {
   OnnxModel next = small();
   next.proto.mutable_opset_import(0)->set_version(28);
   next.proto.set_ir_version(14);
-  EXPECT_THAT(next.read().warnings, ElementsAre(HasSubstr("IR version is 14"), HasSubstr("opset is 28")));
+  EXPECT_THAT(next.read().warnings,
+              ElementsAre(HasSubstr("IR version is 14"), HasSubstr("opset is 28")));
   OnnxModel spelt = small();
   spelt.proto.mutable_opset_import(0)->set_domain("ai.onnx");
   spelt.graph().mutable_node(0)->set_domain("ai.onnx");
@@ -294,7 +303,13 @@ TEST(ReadOnnx, DimsAreNumbersSymbolsOrUnknown) {
 TEST(ReadOnnx, SaysWhichNodeFixesTheBatch) {
   OnnxModel m;
   input(m.graph(), "x", {1, 4});
-  m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  m.graph()
+      .mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("batch");
   onnx::TensorProto& shape = *m.graph().add_initializer();
   shape.set_name("shape");
   shape.set_data_type(7);
@@ -306,10 +321,10 @@ TEST(ReadOnnx, SaysWhichNodeFixesTheBatch) {
   integer(node(m.graph(), "Concat", {"token", "x"}, {"z"}), "axis", 1);
   node(m.graph(), "Relu", {"x"}, {"fine"});
   for (const char* name : {"y", "z", "fine"}) output(m.graph(), name);
-  EXPECT_THAT(m.read().warnings,
-              ElementsAre("node 'to_heads' (Reshape) fixes the batch: 'x' is f32[batch, 4], but the node wants 3 at the "
-                          "front; other batches will fail",
-                          HasSubstr("node 'z' (Concat) fixes the batch")));
+  EXPECT_THAT(m.read().warnings, ElementsAre("node 'to_heads' (Reshape) fixes the batch: 'x' is "
+                                             "f32[batch, 4], but the node wants 3 at the "
+                                             "front; other batches will fail",
+                                             HasSubstr("node 'z' (Concat) fixes the batch")));
   m.graph().mutable_initializer(0)->set_int64_data(0, 0);
   EXPECT_EQ(m.read().warnings.size(), 1u);
 }
@@ -336,14 +351,21 @@ TEST(ReadOnnx, MistakesAreNamed) {
               HasSubstr("node 'y' (Relu): no value is named 'nowhere'"));
   EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_output(0)->set_name("nowhere"); }),
               HasSubstr("output 'nowhere' is not computed"));
-  EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_node(1)->set_output(0, "t"); }), HasSubstr("computed twice"));
-  EXPECT_THAT(error([](OnnxModel& m) { node(m.graph(), "Relu", {"x"}, {"w"}); }), HasSubstr("another source"));
-  EXPECT_THAT(error([](OnnxModel& m) { integer(*m.graph().mutable_node(1), "slope", 1); }), HasSubstr("'slope' is not known"));
-  EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_node(1)->clear_input(); }), HasSubstr("(Relu): it takes 1 inputs"));
+  EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_node(1)->set_output(0, "t"); }),
+              HasSubstr("computed twice"));
+  EXPECT_THAT(error([](OnnxModel& m) { node(m.graph(), "Relu", {"x"}, {"w"}); }),
+              HasSubstr("another source"));
+  EXPECT_THAT(error([](OnnxModel& m) { integer(*m.graph().mutable_node(1), "slope", 1); }),
+              HasSubstr("'slope' is not known"));
+  EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_node(1)->clear_input(); }),
+              HasSubstr("(Relu): it takes 1 inputs"));
   EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_initializer(0)->add_float_data(1); }),
               HasSubstr("initialiser 'w': it has 4 entries in float_data, 3 expected"));
-  EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_initializer(0)->set_dims(0, -3); }), HasSubstr("a dimension is -3"));
-  EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_initializer(0)->set_dims(0, std::int64_t{1} << 62); }),
+  EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_initializer(0)->set_dims(0, -3); }),
+              HasSubstr("a dimension is -3"));
+  EXPECT_THAT(error([](OnnxModel& m) {
+                m.graph().mutable_initializer(0)->set_dims(0, std::int64_t{1} << 62);
+              }),
               HasSubstr("initialiser 'w': it has more than"));
   EXPECT_THAT(error([](OnnxModel& m) { m.graph().mutable_initializer(0)->set_data_type(9999); }),
               HasSubstr("element type is 9999"));
@@ -380,7 +402,8 @@ TEST(ReadOnnx, SurvivesCutsAndFlippedBits) {
   output(*branch.mutable_attribute(0)->mutable_g(), "a");
   output(subgraph(branch, "else_branch"), "w");
   output(m.graph(), "z");
-  *attribute(node(m.graph(), "Constant", {}, {"k"}), "value", 4).mutable_t() = floats("", {2}, {1, 2});
+  *attribute(node(m.graph(), "Constant", {}, {"k"}), "value", 4).mutable_t() =
+      floats("", {2}, {1, 2});
   const std::string whole = m.bytes();
   int models = 0, errors = 0;
   const auto attempt = [&](const std::string& bytes, const std::string& what) {
@@ -393,7 +416,8 @@ TEST(ReadOnnx, SurvivesCutsAndFlippedBits) {
       errors++;
     }
   };
-  for (std::size_t cut = 0; cut < whole.size(); cut++) attempt(whole.substr(0, cut), "cut at " + std::to_string(cut));
+  for (std::size_t cut = 0; cut < whole.size(); cut++)
+    attempt(whole.substr(0, cut), "cut at " + std::to_string(cut));
   EXPECT_EQ(models, 0);
   for (std::size_t bit = 0; bit < whole.size() * 8; bit++) {
     std::string flipped = whole;

@@ -24,7 +24,8 @@ std::vector<Case> cases() {
   return out;
 }
 
-std::vector<Tensor> run_with(const Graph& g, std::span<const Tensor> in, bool fast, int threads = 1) {
+std::vector<Tensor> run_with(const Graph& g, std::span<const Tensor> in, bool fast,
+                             int threads = 1) {
   RunnerOptions options;
   options.fast_kernels = fast;
   options.threads = threads;
@@ -44,9 +45,11 @@ void expect_near(const Tensor& got, const Tensor& want, float rtol, float atol) 
   const auto g = got.values<float>(), w = want.values<float>();
   for (std::size_t i = 0; i < g.size(); i++) {
     if (std::isnan(w[i]) || std::isinf(w[i])) {
-      EXPECT_TRUE(std::isnan(w[i]) ? std::isnan(g[i]) : g[i] == w[i]) << i << ": " << g[i] << " for " << w[i];
+      EXPECT_TRUE(std::isnan(w[i]) ? std::isnan(g[i]) : g[i] == w[i])
+          << i << ": " << g[i] << " for " << w[i];
     } else {
-      ASSERT_LE(std::fabs(g[i] - w[i]), atol + rtol * std::fabs(w[i])) << i << ": " << g[i] << " for " << w[i];
+      ASSERT_LE(std::fabs(g[i] - w[i]), atol + rtol * std::fabs(w[i]))
+          << i << ": " << g[i] << " for " << w[i];
     }
   }
 }
@@ -82,8 +85,8 @@ Result<Model> load(Program program) {
 
 TEST(Run, AllocatesNothingAfterTheFirstRun) {
   for (bool fast : {false, true}) {
-    const Graph g = parse(
-        "(x: f32[4,9]) { a = Relu(x) b = Add(a, x) c = Relu(b) d = Add(c, a) return d, c }");
+    const Graph g =
+        parse("(x: f32[4,9]) { a = Relu(x) b = Add(a, x) c = Relu(b) d = Add(c, a) return d, c }");
     LoadOptions options;
     options.operators = operator_table();
     options.fast_kernels = fast;
@@ -110,7 +113,8 @@ TEST(Run, AllocatesNothingForKnownDimsOfADynamicGraph) {
   Result<Context> context = Context::create(*model, 1);
   ASSERT_TRUE(context.ok());
   std::mt19937 rng(seed());
-  const Tensor two = random_tensor(rng, DType::f32, {2, 3}), five = random_tensor(rng, DType::f32, {5, 3});
+  const Tensor two = random_tensor(rng, DType::f32, {2, 3}),
+               five = random_tensor(rng, DType::f32, {5, 3});
   for (const Tensor& t : {two, five}) {
     const TensorView view = t.view();
     ASSERT_TRUE(context->run(std::span(&view, 1)).ok());
@@ -126,7 +130,8 @@ TEST(Run, AllocatesNothingForKnownDimsOfADynamicGraph) {
 
 TEST(Run, ReusesAndOverwritesMemory) {
   // Each step overwrites its input: one buffer is enough for any length.
-  const Graph g = parse("(x: f32[1000]) { a = Relu(x) b = Relu(a) c = Relu(b) d = Relu(c) return d }");
+  const Graph g =
+      parse("(x: f32[1000]) { a = Relu(x) b = Relu(a) c = Relu(b) d = Relu(c) return d }");
   EXPECT_EQ(lower::lower_cpu(g).arena_bytes, 4032u);
   EXPECT_EQ(lower::lower_cpu(g).arena_lower_bound, 4032u);
 }
@@ -138,7 +143,9 @@ TEST(Run, RefusesWrongInputs) {
   Result<Context> context = Context::create(*model);
   ASSERT_TRUE(context.ok());
   const float data[8] = {};
-  const auto text = [&](const TensorView& view) { return std::string(context->run(std::span(&view, 1)).text()); };
+  const auto text = [&](const TensorView& view) {
+    return std::string(context->run(std::span(&view, 1)).text());
+  };
   EXPECT_EQ(text({DType::f32, {2, 4}, data, {}}), "input 'x': dimension 1 is 3, found 4");
   EXPECT_EQ(text({DType::f32, {6}, data, {}}), "input 'x' has rank 2, found 1");
   EXPECT_EQ(text({DType::i32, {2, 3}, data, {}}), "input 'x' is f32, found i32");
@@ -147,7 +154,8 @@ TEST(Run, RefusesWrongInputs) {
 }
 
 TEST(Run, RefusesBrokenPrograms) {
-  const Program good = lower::lower_cpu(parse("(x: f32[2,3]) { a = Relu(x) b = Add(a, x) return b }"));
+  const Program good =
+      lower::lower_cpu(parse("(x: f32[2,3]) { a = Relu(x) b = Add(a, x) return b }"));
   ASSERT_TRUE(load(good).ok());
   const auto refused = [&](auto&& breakit) {
     Program p = good;
@@ -194,12 +202,14 @@ TEST(Run, ObserverSeesEveryValue) {
 TEST(Run, ErrorsNameTheStep) {
   const Graph g = parse("(x: f32[N], y: f32[M]) { a = Add(x, y) return a }");
   std::mt19937 rng(seed());
-  const std::vector<Tensor> in = {random_tensor(rng, DType::f32, {2}), random_tensor(rng, DType::f32, {3})};
+  const std::vector<Tensor> in = {random_tensor(rng, DType::f32, {2}),
+                                  random_tensor(rng, DType::f32, {3})};
   Result<Model> model = load(lower::lower_cpu(g));
   ASSERT_TRUE(model.ok());
   Result<Context> context = Context::create(*model);
   const std::vector<TensorView> views = {in[0].view(), in[1].view()};
-  EXPECT_EQ(std::string(context->run(views).text()), "'a' (Add): the inputs cannot be broadcast to one another");
+  EXPECT_EQ(std::string(context->run(views).text()),
+            "'a' (Add): the inputs cannot be broadcast to one another");
 }
 
 }  // namespace

@@ -37,11 +37,13 @@ TEST(Simulator, AMissingCleanReadsStaleBytes) {
   PipelineHost host(p);
   ASSERT_TRUE(run(p, host).ok());
   EXPECT_NE(host.output, p.expected(host.input));
-  const std::vector<std::int8_t> stale(host.input.size(), static_cast<std::int8_t>(NpuMemory::fresh_byte));
+  const std::vector<std::int8_t> stale(host.input.size(),
+                                       static_cast<std::int8_t>(NpuMemory::fresh_byte));
   EXPECT_EQ(host.output, p.expected(stale));  // as if x had never been written
   const Status poisoned = run(p, host, {true});
   EXPECT_FALSE(poisoned.ok());
-  EXPECT_NE(std::string(poisoned.text()).find("never written"), std::string::npos) << poisoned.text();
+  EXPECT_NE(std::string(poisoned.text()).find("never written"), std::string::npos)
+      << poisoned.text();
 }
 
 TEST(Simulator, AMissingInvalidateLeavesTheOldView) {
@@ -95,7 +97,8 @@ struct Clocked {
     Machine& m = program.machine;
     m = tests::small_machine();
     m.clock_mhz = 500;  // a cycle is 2 ns
-    m.dma_setup_cycles = 10, m.dispatch_cycles = 5, m.dma_bytes_per_cycle = 8, m.dma_burst_bytes = 64;
+    m.dma_setup_cycles = 10, m.dispatch_cycles = 5, m.dma_bytes_per_cycle = 8,
+    m.dma_burst_bytes = 64;
     m.dma_outstanding = 64, m.dram_latency_ns = 100, m.dram_gb_per_s = 8;
     m.dram_read_efficiency = m.dram_write_efficiency = 1;
     m.submit_us = 2, m.interrupt_us = 3;
@@ -136,7 +139,8 @@ TEST(Schedule, TwoDmasShareTheDram) {
   c.add(Queue::dma_in, Clocked::dma(0, 0, 2048));
   c.add(Queue::dma_in, Clocked::dma(4096, 0, 4096));
   c.program.queues[0][1].core = 1;
-  // From 130 both at 3 bytes/ns; the short one ends at 130 + 2048/3; the other has 2048 left, then 4 per ns.
+  // From 130 both at 3 bytes/ns; the short one ends at 130 + 2048/3; the other has 2048 left, then
+  // 4 per ns.
   const Timing t = c.time();
   EXPECT_NEAR(t.total_ns, 130 + 2048 / 3.0 + 2048 / 4.0, 1e-6);
   EXPECT_NEAR(t.busy_ns[0], 130 + 2048 / 3.0, 1e-6);
@@ -145,9 +149,9 @@ TEST(Schedule, TwoDmasShareTheDram) {
 
 TEST(Schedule, AChannelThatCannotUseItsShareLeavesTheRest) {
   DramServer server(10);
-  server.start(1, 0, {100, 100, 0, 2, 1});     // at most 2 bytes per ns
-  server.start(2, 0, {100, 100, 0, 100, 1});   // takes what is left
-  server.start(3, 0, {100, 100, 0, 100, 2});   // pays twice per byte
+  server.start(1, 0, {100, 100, 0, 2, 1});    // at most 2 bytes per ns
+  server.start(2, 0, {100, 100, 0, 100, 1});  // takes what is left
+  server.start(3, 0, {100, 100, 0, 100, 2});  // pays twice per byte
   EXPECT_DOUBLE_EQ(server.rate(1), 2);
   EXPECT_DOUBLE_EQ(server.rate(2), 4);
   EXPECT_DOUBLE_EQ(server.rate(3), 2);
@@ -176,12 +180,14 @@ TEST(Schedule, ComputeOverlapsDmaAndTimeIsChargedOnce) {
   Conv conv;
   conv.in_h = conv.out_h = 1, conv.in_w = conv.out_w = 10, conv.in_c = 16, conv.out_c = 16;
   conv.in = {0, 160, 16}, conv.out = {8192, 160, 16};
-  conv.weights = 256, conv.weight_out_stride = 16, conv.weight_tap_stride = 16, conv.parameters = 16384;
+  conv.weights = 256, conv.weight_out_stride = 16, conv.weight_tap_stride = 16,
+  conv.parameters = 16384;
   c.add(Queue::mac, conv);  // 258 + 10 (dispatch) + 10 pixels * 2 ns = 288
   const Timing t = c.time();
   EXPECT_DOUBLE_EQ(t.total_ns, 772);
   EXPECT_DOUBLE_EQ(t.time.ns[static_cast<int>(Activity::compute)], 20);
-  EXPECT_DOUBLE_EQ(t.time.ns[static_cast<int>(Activity::dispatch)], 10);  // the MAC's lies behind a DMA
+  EXPECT_DOUBLE_EQ(t.time.ns[static_cast<int>(Activity::dispatch)],
+                   10);  // the MAC's lies behind a DMA
   EXPECT_DOUBLE_EQ(t.time.ns[static_cast<int>(Activity::dma)], 742);
   EXPECT_DOUBLE_EQ(t.time.total_ns(), 772);
   EXPECT_DOUBLE_EQ(t.layers[0].time.total_ns() + t.layers[1].time.total_ns(), 772);

@@ -1,6 +1,6 @@
 """Runs every kind of test that the project has and adds them up.
 
-The parts, in order: the layer table, the release build, its unit tests, instruction-set files, the smallest
+The parts, in order: the layer table, the format, the release build, its unit tests, instruction-set files, the smallest
 runtime, a syntax check by clang, the same unit tests under sanitizers, and the comparisons with other engines
 (tests/oracle/*.py). A part prints what it found; the last line counts all of them.
 """
@@ -157,6 +157,8 @@ def main():
 
     parts = [
         ("layers", lambda: command([ROOT / "script/check_layers"])),
+        ("format", lambda: command(["bash", "-c", "git ls-files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror"],
+                                   name="clang-format")),
         ("release build", lambda: build("release")),
         ("unit tests", lambda: unit_tests("release")),
         ("instruction sets", lambda: command([ROOT / "script/check_isa"])),

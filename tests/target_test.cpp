@@ -42,7 +42,9 @@ TEST(Target, EveryNumberOfTheMachineIsAField) {
   std::set<std::string> fields, numbers;
   for (const MachineField& f : machine_fields()) fields.emplace(f.key);
   Machine m;
-  Machine::each(m, [&](const char* section, const char* key, auto&) { numbers.insert(str(section, ".", key)); });
+  Machine::each(m, [&](const char* section, const char* key, auto&) {
+    numbers.insert(str(section, ".", key));
+  });
   numbers.erase("requantise.roundings");  // npu.rounding names the modes
   EXPECT_EQ(fields, numbers);
 }
@@ -59,7 +61,8 @@ TEST(Target, PrintsAsAFileOfItsOwn) {
 
 TEST(Target, InheritsAndOverrides) {
   const Target base = load_target("shore-1");
-  const Target t = parse_target(like("[npu.sram]\nbytes = 4096\n[forms.mac]\nkernel_h = [1, 3]\n"), "t.toml");
+  const Target t =
+      parse_target(like("[npu.sram]\nbytes = 4096\n[forms.mac]\nkernel_h = [1, 3]\n"), "t.toml");
   EXPECT_EQ(t.name, "t");
   EXPECT_EQ(t.machine.sram_bytes, 4096u);
   EXPECT_EQ(t.machine.mac_rows, base.machine.mac_rows);
@@ -75,25 +78,45 @@ TEST(Target, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(message("name = "), HasSubstr("t.toml:1: not TOML"));
   EXPECT_THAT(message("doc = \"x\""), HasSubstr("missing key 'name'"));
   EXPECT_THAT(message("name = \"x\""), HasSubstr("missing key 'cpu.cores'"));
-  EXPECT_THAT(message(like("nqu = 1")), HasSubstr("t.toml:3: unknown key 'nqu'; expected one of: name, doc, like, npu"));
-  EXPECT_THAT(message(like("[npu.mac]\nrow = 8")), HasSubstr("t.toml:4: unknown key 'npu.mac.row'; expected one of: rounding, mac.dataflow, mac.rows"));
-  EXPECT_THAT(message(like("[npu.mac]\nrows = 0")), HasSubstr("t.toml:4: npu.mac.rows: expected an integer from 1 to 65536, found 0"));
-  EXPECT_THAT(message(like("[npu.mac]\nrows = 8.5")), HasSubstr("expected an integer from 1 to 65536, found 8.5"));
-  EXPECT_THAT(message(like("[npu.dram]\ngb_per_s = nan")), HasSubstr("npu.dram.gb_per_s: expected a number from 0.001 to 100000, found nan"));
-  EXPECT_THAT(message(like("[npu.mac]\ndataflow = \"spatial\"")), HasSubstr("expected \"weight_stationary\""));
-  EXPECT_THAT(message(like("[npu.cache]\ncoherent = 1")), HasSubstr("expected true or false, found 1"));
-  EXPECT_THAT(message(like("[npu]\nrounding = [\"up\"]")), HasSubstr("npu.rounding: expected a list of f32_even"));
+  EXPECT_THAT(message(like("nqu = 1")),
+              HasSubstr("t.toml:3: unknown key 'nqu'; expected one of: name, doc, like, npu"));
+  EXPECT_THAT(message(like("[npu.mac]\nrow = 8")),
+              HasSubstr("t.toml:4: unknown key 'npu.mac.row'; expected one of: rounding, "
+                        "mac.dataflow, mac.rows"));
+  EXPECT_THAT(message(like("[npu.mac]\nrows = 0")),
+              HasSubstr("t.toml:4: npu.mac.rows: expected an integer from 1 to 65536, found 0"));
+  EXPECT_THAT(message(like("[npu.mac]\nrows = 8.5")),
+              HasSubstr("expected an integer from 1 to 65536, found 8.5"));
+  EXPECT_THAT(message(like("[npu.dram]\ngb_per_s = nan")),
+              HasSubstr("npu.dram.gb_per_s: expected a number from 0.001 to 100000, found nan"));
+  EXPECT_THAT(message(like("[npu.mac]\ndataflow = \"spatial\"")),
+              HasSubstr("expected \"weight_stationary\""));
+  EXPECT_THAT(message(like("[npu.cache]\ncoherent = 1")),
+              HasSubstr("expected true or false, found 1"));
+  EXPECT_THAT(message(like("[npu]\nrounding = [\"up\"]")),
+              HasSubstr("npu.rounding: expected a list of f32_even"));
   EXPECT_THAT(message(like("[npu]\nrounding = []")), HasSubstr("at least one rounding mode"));
-  EXPECT_THAT(message(like("[forms.conv]")), HasSubstr("unknown key 'forms.conv'; expected one of: view, mac"));
-  EXPECT_THAT(message(like("[forms.mac]\nkernel_hight = [1, 3]")), HasSubstr("t.toml:4: unknown key 'forms.mac.kernel_hight'"));
-  EXPECT_THAT(message(like("[forms.mac]\nkernel_h = [3, 1]")), HasSubstr("a range whose lowest is not above its highest"));
-  EXPECT_THAT(message(like("[forms.mac]\nkernel_h = 3")), HasSubstr("forms.mac.kernel_h: expected a range [lowest, highest] of integers, found 3"));
-  EXPECT_THAT(message(like("[forms.mac]\ndtypes = [\"int8\"]")), HasSubstr("element types such as \"i8\""));
-  EXPECT_THAT(message(like("[ops.Convv]\nsupported = false")), HasSubstr("there is no operator 'Convv'"));
-  EXPECT_THAT(message(like("[cpu]\ncores = 0")), HasSubstr("cpu.cores: expected an integer from 1 to 1024, found 0"));
-  EXPECT_THAT(message(like("[cpu.ns_per_element]\nAdd = -1")), HasSubstr("cpu.ns_per_element.Add: expected a number from 0 to 1e+06, found -1"));
-  EXPECT_THAT(message(like("[cpu.macs_per_cycle]\nint = 1")), HasSubstr("a key that is an element type"));
-  EXPECT_THAT(message("name = \"t\"\nlike = \"nowhere\""), HasSubstr("t.toml:2: like: expected the name of a target, found 'nowhere'"));
+  EXPECT_THAT(message(like("[forms.conv]")),
+              HasSubstr("unknown key 'forms.conv'; expected one of: view, mac"));
+  EXPECT_THAT(message(like("[forms.mac]\nkernel_hight = [1, 3]")),
+              HasSubstr("t.toml:4: unknown key 'forms.mac.kernel_hight'"));
+  EXPECT_THAT(message(like("[forms.mac]\nkernel_h = [3, 1]")),
+              HasSubstr("a range whose lowest is not above its highest"));
+  EXPECT_THAT(
+      message(like("[forms.mac]\nkernel_h = 3")),
+      HasSubstr("forms.mac.kernel_h: expected a range [lowest, highest] of integers, found 3"));
+  EXPECT_THAT(message(like("[forms.mac]\ndtypes = [\"int8\"]")),
+              HasSubstr("element types such as \"i8\""));
+  EXPECT_THAT(message(like("[ops.Convv]\nsupported = false")),
+              HasSubstr("there is no operator 'Convv'"));
+  EXPECT_THAT(message(like("[cpu]\ncores = 0")),
+              HasSubstr("cpu.cores: expected an integer from 1 to 1024, found 0"));
+  EXPECT_THAT(message(like("[cpu.ns_per_element]\nAdd = -1")),
+              HasSubstr("cpu.ns_per_element.Add: expected a number from 0 to 1e+06, found -1"));
+  EXPECT_THAT(message(like("[cpu.macs_per_cycle]\nint = 1")),
+              HasSubstr("a key that is an element type"));
+  EXPECT_THAT(message("name = \"t\"\nlike = \"nowhere\""),
+              HasSubstr("t.toml:2: like: expected the name of a target, found 'nowhere'"));
 }
 
 TEST(Target, EveryMissingNumberIsNamed) {
@@ -103,14 +126,17 @@ TEST(Target, EveryMissingNumberIsNamed) {
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }();
   for (const MachineField& f : machine_fields()) {
-    const std::string key(f.key.substr(f.key.find('.') + 1)), section(f.key.substr(0, f.key.find('.')));
+    const std::string key(f.key.substr(f.key.find('.') + 1)),
+        section(f.key.substr(0, f.key.find('.')));
     std::string without, current;
     std::size_t dropped = 0;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("[")) current = line.substr(1, line.find(']') - 1);
-      if (current == "npu." + section && line.starts_with(key + " ")) dropped++;
-      else without += line + "\n";
+      if (current == "npu." + section && line.starts_with(key + " "))
+        dropped++;
+      else
+        without += line + "\n";
     }
     if (!f.required) continue;
     ASSERT_EQ(dropped, 1u) << f.key;
@@ -119,7 +145,8 @@ TEST(Target, EveryMissingNumberIsNamed) {
 }
 
 TEST(Target, AFileThatInheritsItselfIsRefused) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "longshore_target_cycle";
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "longshore_target_cycle";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "loop.toml") << "name = \"loop\"\nlike = \"loop\"\n";
   try {
@@ -137,7 +164,8 @@ TEST(Target, AnUnknownNameListsTheKnown) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::bad_argument);
-    EXPECT_THAT(e.what(), HasSubstr("there is no target 'rk3599'; there are: cpu, rk3588-like, shore-1"));
+    EXPECT_THAT(e.what(),
+                HasSubstr("there is no target 'rk3599'; there are: cpu, rk3588-like, shore-1"));
   }
 }
 

@@ -28,8 +28,8 @@ struct TestOnnx : testing::Test {
     std::ofstream(folder.path() / file, std::ios::binary) << text;
   }
   /// y = Relu(x) with one data set.
-  void relu(const std::string& name, std::initializer_list<float> in, std::initializer_list<float> out,
-            const std::string& settings = {}) {
+  void relu(const std::string& name, std::initializer_list<float> in,
+            std::initializer_list<float> out, const std::string& settings = {}) {
     OnnxModel m;
     input(m.graph(), "x", {static_cast<std::int64_t>(in.size())});
     node(m.graph(), "Relu", {"x"}, {"y"});
@@ -42,11 +42,13 @@ struct TestOnnx : testing::Test {
   }
   /// Standard output, and the exit code.
   std::pair<std::string, int> run(const std::string& arguments) {
-    const std::string command = "'" + tool.string() + "' test-onnx '" + folder.path().string() + "' " + arguments + " 2>&1";
+    const std::string command =
+        "'" + tool.string() + "' test-onnx '" + folder.path().string() + "' " + arguments + " 2>&1";
     std::FILE* pipe = ::popen(command.c_str(), "r");
     std::string out;
     char buffer[4096];
-    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+      out.append(buffer, n);
     const int status = ::pclose(pipe);
     return {out, WEXITSTATUS(status)};
   }
@@ -59,7 +61,8 @@ TEST_F(TestOnnx, CountsAndNames) {
   relu("left-out", {-1}, {7});
   const auto [out, code] = run("--skip left-out");
   EXPECT_EQ(code, 1);
-  EXPECT_THAT(out, HasSubstr("failed  bad: data set 0, output 'y': 1 of 2 elements differ, the first at [1]: got 2, want 3"));
+  EXPECT_THAT(out, HasSubstr("failed  bad: data set 0, output 'y': 1 of 2 elements differ, the "
+                             "first at [1]: got 2, want 3"));
   EXPECT_THAT(out, EndsWith("2 passed, 1 failed, 1 skipped\n"));
   EXPECT_EQ(run("--skip left-out --skip bad").second, 0);
 }
@@ -81,8 +84,10 @@ TEST_F(TestOnnx, HonoursCaseJson) {
   write("refused-well/case.json", R"({"kind": "values", "refusal_ok": true})");
   const auto [out, code] = run("-v");
   EXPECT_EQ(code, 1);
-  for (const char* name : {"loose", "both", "anything", "cut", "refused-well"}) EXPECT_THAT(out, HasSubstr(std::string("passed  ") + name));
-  for (const char* name : {"tight", "runs-but-must-not", "refused"}) EXPECT_THAT(out, HasSubstr(std::string("failed  ") + name));
+  for (const char* name : {"loose", "both", "anything", "cut", "refused-well"})
+    EXPECT_THAT(out, HasSubstr(std::string("passed  ") + name));
+  for (const char* name : {"tight", "runs-but-must-not", "refused"})
+    EXPECT_THAT(out, HasSubstr(std::string("failed  ") + name));
   EXPECT_THAT(out, EndsWith("5 passed, 3 failed, 0 skipped\n"));
 }
 

@@ -20,7 +20,8 @@ TEST(Threads, EveryChunkRunsOnce) {
         done[static_cast<std::size_t>(chunk)]++;
         if (thread < 0 || thread >= threads) wrong_thread = true;
       });
-      for (std::int64_t i = 0; i < 50; i++) EXPECT_EQ(done[static_cast<std::size_t>(i)], i < chunks ? 1 : 0);
+      for (std::int64_t i = 0; i < 50; i++)
+        EXPECT_EQ(done[static_cast<std::size_t>(i)], i < chunks ? 1 : 0);
       EXPECT_FALSE(wrong_thread);
     }
   }

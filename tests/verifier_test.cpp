@@ -26,14 +26,16 @@ void expect_refused(const Program& program, const Expected& e) {
   const std::vector<Refusal> refusals = verify(program);
   ASSERT_FALSE(refusals.empty());
   const auto found = std::find_if(refusals.begin(), refusals.end(), [&](const Refusal& r) {
-    return r.kind == e.kind && r.first == e.first && r.second == e.second && r.begin == e.begin && r.end == e.end;
+    return r.kind == e.kind && r.first == e.first && r.second == e.second && r.begin == e.begin &&
+           r.end == e.end;
   });
   std::string all;
   for (const Refusal& r : refusals) all += r.text + "\n";
   ASSERT_NE(found, refusals.end()) << all;
   for (const Location* l : {&e.first, &e.second}) {
     if (!l->present) continue;
-    const std::string place = engine_name(program.machine, l->engine) + "[" + std::to_string(l->index) + "]";
+    const std::string place =
+        engine_name(program.machine, l->engine) + "[" + std::to_string(l->index) + "]";
     EXPECT_NE(found->text.find(place), std::string::npos) << found->text;
   }
   if (e.end > e.begin && e.kind != Kind::malformed) {
@@ -53,8 +55,8 @@ TEST(Verifier, AcceptsThePipeline) {
 TEST(Verifier, AWaitRemoved) {
   Pipeline p;
   p.erase(Queue::mac, p.find<Wait>(Queue::mac));
-  expect_refused(p.program, {Kind::semaphore,
-                             at(dma_in, p.find<Signal>(Queue::dma_in, 3)), at(mac, p.find<Wait>(Queue::mac, 3))});
+  expect_refused(p.program, {Kind::semaphore, at(dma_in, p.find<Signal>(Queue::dma_in, 3)),
+                             at(mac, p.find<Wait>(Queue::mac, 3))});
 }
 
 TEST(Verifier, AWaitAndItsSignalRemoved) {
@@ -76,23 +78,27 @@ TEST(Verifier, OverlappingBuffers) {
   Pipeline p(2);  // the second tile is computed into the last 64 bytes of the first one's result
   p.at<Conv>(Queue::mac, 1).out.address = Pipeline::middle[0] + 448;
   p.at<Table>(Queue::vector, 1).in.address = Pipeline::middle[0] + 448;
-  expect_refused(p.program, {Kind::race, at(mac, p.find<Conv>(Queue::mac, 1)), at(vector, p.find<Table>(Queue::vector, 0)),
-                             Pipeline::middle[0] + 448, Pipeline::middle[0] + 512});
+  expect_refused(p.program, {Kind::race, at(mac, p.find<Conv>(Queue::mac, 1)),
+                             at(vector, p.find<Table>(Queue::vector, 0)), Pipeline::middle[0] + 448,
+                             Pipeline::middle[0] + 512});
 }
 
 TEST(Verifier, AStaleWeightBuffer) {
   Pipeline p(2);  // new weights arrive while the first convolution may still read the old ones
   const std::uint32_t before = p.find<Dma>(Queue::dma_in, 2);
   p.load(Dram::constants, 256, Pipeline::weights, 64, 0);
-  std::rotate(p.list(Queue::dma_in).begin() + before, p.list(Queue::dma_in).end() - 1, p.list(Queue::dma_in).end());
-  expect_refused(p.program, {Kind::race, at(dma_in, before), at(mac, p.find<Conv>(Queue::mac, 0)), Pipeline::weights,
-                             Pipeline::weights + 64});
+  std::rotate(p.list(Queue::dma_in).begin() + before, p.list(Queue::dma_in).end() - 1,
+              p.list(Queue::dma_in).end());
+  expect_refused(p.program, {Kind::race, at(dma_in, before), at(mac, p.find<Conv>(Queue::mac, 0)),
+                             Pipeline::weights, Pipeline::weights + 64});
 }
 
 TEST(Verifier, SramOverflow) {
   Pipeline p;
   p.at<Table>(Queue::vector, 2).out.address = 32768 - 500;
-  expect_refused(p.program, {Kind::malformed, at(vector, p.find<Table>(Queue::vector, 2)), {}, 32768, 32768 + 12});
+  expect_refused(
+      p.program,
+      {Kind::malformed, at(vector, p.find<Table>(Queue::vector, 2)), {}, 32768, 32768 + 12});
 }
 
 TEST(Verifier, Deadlock) {
@@ -101,39 +107,47 @@ TEST(Verifier, Deadlock) {
   const std::uint32_t wait = p.find<Wait>(Queue::dma_in, 1);
   std::rotate(list.begin() + wait - 2, list.begin() + wait, list.begin() + wait + 1);
   auto& macs = p.list(Queue::mac);
-  const std::uint32_t free = p.find<Signal>(Queue::mac, 0);  // in free, of tile 0, comes after tile 1
-  std::rotate(macs.begin() + free, macs.begin() + free + 1, macs.begin() + p.find<Conv>(Queue::mac, 1) + 1);
-  expect_refused(p.program, {Kind::deadlock, at(dma_in, wait - 2), at(mac, p.find<Conv>(Queue::mac, 1) + 1)});
+  const std::uint32_t free =
+      p.find<Signal>(Queue::mac, 0);  // in free, of tile 0, comes after tile 1
+  std::rotate(macs.begin() + free, macs.begin() + free + 1,
+              macs.begin() + p.find<Conv>(Queue::mac, 1) + 1);
+  expect_refused(p.program,
+                 {Kind::deadlock, at(dma_in, wait - 2), at(mac, p.find<Conv>(Queue::mac, 1) + 1)});
 }
 
 TEST(Verifier, AMissingClean) {
   Pipeline p;
   p.program.steps.erase(p.program.steps.begin() + 1);
-  expect_refused(p.program, {Kind::stale, at(cpu, 0), at(dma_in, p.find<Dma>(Queue::dma_in, 1)), 0, 512});
+  expect_refused(p.program,
+                 {Kind::stale, at(cpu, 0), at(dma_in, p.find<Dma>(Queue::dma_in, 1)), 0, 512});
 }
 
 TEST(Verifier, ACleanAfterTheSignal) {
   Pipeline p;
   std::swap(p.program.steps[1], p.program.steps[2]);
-  expect_refused(p.program, {Kind::stale, at(cpu, 0), at(dma_in, p.find<Dma>(Queue::dma_in, 1)), 0, 512});
+  expect_refused(p.program,
+                 {Kind::stale, at(cpu, 0), at(dma_in, p.find<Dma>(Queue::dma_in, 1)), 0, 512});
 }
 
 TEST(Verifier, AMissingInvalidate) {
   Pipeline p(1);
   p.program.steps.erase(p.program.steps.begin() + 4);
-  expect_refused(p.program, {Kind::stale, at(dma_out, 1), at(cpu, 4), Pipeline::y, Pipeline::y + 512});
+  expect_refused(p.program,
+                 {Kind::stale, at(dma_out, 1), at(cpu, 4), Pipeline::y, Pipeline::y + 512});
 }
 
 TEST(Verifier, AnInvalidateBeforeTheWait) {
   Pipeline p(1);
   std::swap(p.program.steps[3], p.program.steps[4]);
-  expect_refused(p.program, {Kind::stale, at(dma_out, 1), at(cpu, 5), Pipeline::y, Pipeline::y + 512});
+  expect_refused(p.program,
+                 {Kind::stale, at(dma_out, 1), at(cpu, 5), Pipeline::y, Pipeline::y + 512});
 }
 
 TEST(Verifier, ADirtyLineUnderAStore) {
   Pipeline p(1);  // the CPU wrote y before and never cleaned it
   p.program.steps[0].outputs = {0, 1};
-  expect_refused(p.program, {Kind::lost, at(cpu, 0), at(dma_out, 1), Pipeline::y, Pipeline::y + 512});
+  expect_refused(p.program,
+                 {Kind::lost, at(cpu, 0), at(dma_out, 1), Pipeline::y, Pipeline::y + 512});
 }
 
 TEST(Verifier, AnInvalidateOfBytesNotYetCleaned) {
@@ -164,14 +178,17 @@ TEST(Verifier, AWriteThatTearsALine) {
       EXPECT_TRUE(verify(p.program).empty());
       continue;
     }
-    expect_refused(p.program, {Kind::lost, at(cpu, 4), at(cpu, 7), Pipeline::y + 32, Pipeline::y + 64});
+    expect_refused(p.program,
+                   {Kind::lost, at(cpu, 4), at(cpu, 7), Pipeline::y + 32, Pipeline::y + 64});
   }
 }
 
 TEST(Verifier, DmaOutsideTheArena) {
   Pipeline p;
   p.at<Dma>(Queue::dma_out, 3).dram_address = p.program.arena_bytes - 12;
-  expect_refused(p.program, {Kind::malformed, at(dma_out, p.find<Dma>(Queue::dma_out, 3)), {}, 16384, 16384 + 500});
+  expect_refused(
+      p.program,
+      {Kind::malformed, at(dma_out, p.find<Dma>(Queue::dma_out, 3)), {}, 16384, 16384 + 500});
 }
 
 TEST(Verifier, UnwrittenSram) {
@@ -195,7 +212,8 @@ TEST(Verifier, TwoQueuesWriteOneAccumulator) {
   conv.accumulators = {20480, 512, 64};
   Reduce reduce;
   reduce.finish = false;
-  reduce.in = Pipeline::tile(Pipeline::weights), reduce.channels = 16, reduce.accumulators = 20480 + 64;
+  reduce.in = Pipeline::tile(Pipeline::weights), reduce.channels = 16,
+  reduce.accumulators = 20480 + 64;
   Instruction i;
   i.queue = Queue::vector, i.operation = reduce;
   p.list(Queue::vector).insert(p.list(Queue::vector).begin(), i);
@@ -213,7 +231,8 @@ TEST(Verifier, ASemaphoreOfTwoEngines) {
   Pipeline p(1);
   p.at<Signal>(Queue::mac).semaphore = 5;
   p.at<Wait>(Queue::vector).semaphore = 5;
-  expect_refused(p.program, {Kind::semaphore, at(mac, p.find<Signal>(Queue::mac)), at(vector, p.find<Signal>(Queue::vector))});
+  expect_refused(p.program, {Kind::semaphore, at(mac, p.find<Signal>(Queue::mac)),
+                             at(vector, p.find<Signal>(Queue::vector))});
 }
 
 TEST(Verifier, ASemaphoreThatCountsTooFar) {
@@ -256,7 +275,8 @@ TEST(Verifier, CoresHaveTheirOwnSram) {
       Fill fill;
       fill.run_bytes = 64;
       Instruction i;
-      i.queue = queue, i.operation = fill, i.core = queue == Queue::dma_in ? static_cast<std::uint8_t>(other) : 0;
+      i.queue = queue, i.operation = fill,
+      i.core = queue == Queue::dma_in ? static_cast<std::uint8_t>(other) : 0;
       p.queues[static_cast<int>(queue)].push_back(i);
     }
     EXPECT_EQ(verify(p).empty(), other == 1);

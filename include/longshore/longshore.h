@@ -35,9 +35,19 @@ typedef enum longshore_code {
 
 /* Element types; the numbers are ONNX's TensorProto.DataType. */
 typedef enum longshore_dtype {
-  LONGSHORE_F32 = 1, LONGSHORE_U8 = 2, LONGSHORE_I8 = 3, LONGSHORE_U16 = 4, LONGSHORE_I16 = 5, LONGSHORE_I32 = 6,
-  LONGSHORE_I64 = 7, LONGSHORE_BOOL = 9, LONGSHORE_F16 = 10, LONGSHORE_F64 = 11, LONGSHORE_U32 = 12,
-  LONGSHORE_U64 = 13, LONGSHORE_BF16 = 16
+  LONGSHORE_F32 = 1,
+  LONGSHORE_U8 = 2,
+  LONGSHORE_I8 = 3,
+  LONGSHORE_U16 = 4,
+  LONGSHORE_I16 = 5,
+  LONGSHORE_I32 = 6,
+  LONGSHORE_I64 = 7,
+  LONGSHORE_BOOL = 9,
+  LONGSHORE_F16 = 10,
+  LONGSHORE_F64 = 11,
+  LONGSHORE_U32 = 12,
+  LONGSHORE_U64 = 13,
+  LONGSHORE_BF16 = 16
 } longshore_dtype;
 
 #define LONGSHORE_MAX_RANK 8
@@ -58,7 +68,8 @@ const char* longshore_version(void);
 
 /* Reads an ONNX file, a graph as text, or a bundle (.lsb), optimises it and binds kernels. After a
  * failure `why` (may be null) holds one sentence. */
-longshore_code longshore_model_load(const char* path, longshore_model** model, char* why, size_t why_size);
+longshore_code longshore_model_load(const char* path, longshore_model** model, char* why,
+                                    size_t why_size);
 void longshore_model_free(longshore_model* model);
 
 size_t longshore_input_count(const longshore_model* model);
@@ -68,18 +79,20 @@ const char* longshore_input_name(const longshore_model* model, size_t i);
 const char* longshore_output_name(const longshore_model* model, size_t i);
 /* Type and dims, data null. rank is -1 where even the rank is unknown. */
 longshore_code longshore_input_type(const longshore_model* model, size_t i, longshore_tensor* type);
-longshore_code longshore_output_type(const longshore_model* model, size_t i, longshore_tensor* type);
+longshore_code longshore_output_type(const longshore_model* model, size_t i,
+                                     longshore_tensor* type);
 
 /* threads: 0 for as many as the process may use. The context keeps the model alive. */
-longshore_code longshore_context_create(const longshore_model* model, int threads, longshore_context** context,
-                                        char* why, size_t why_size);
+longshore_code longshore_context_create(const longshore_model* model, int threads,
+                                        longshore_context** context, char* why, size_t why_size);
 void longshore_context_free(longshore_context* context);
 
 /* Runs once. Dims seen before allocate nothing. */
-longshore_code longshore_run(longshore_context* context, const longshore_tensor* inputs, size_t input_count, char* why,
-                             size_t why_size);
+longshore_code longshore_run(longshore_context* context, const longshore_tensor* inputs,
+                             size_t input_count, char* why, size_t why_size);
 /* A look at output i of the last run, valid until the next run or the end of the inputs' memory. */
-longshore_code longshore_output(const longshore_context* context, size_t i, longshore_tensor* output);
+longshore_code longshore_output(const longshore_context* context, size_t i,
+                                longshore_tensor* output);
 /* Bytes that the context holds. */
 uint64_t longshore_context_bytes(const longshore_context* context);
 

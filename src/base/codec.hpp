@@ -1,5 +1,6 @@
-// Plain binary encoding of values: little endian, no padding, no pointers. One `fields(archive, value)`
-// function per type both writes and reads it, so that the two cannot differ (docs/adr/0003).
+// Plain binary encoding of values: little endian, no padding, no pointers. One `fields(archive,
+// value)` function per type both writes and reads it, so that the two cannot differ
+// (docs/adr/0003).
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -25,7 +26,7 @@ class Encoder {
   static constexpr bool reading = false;
 
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void number(const T& x) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&x);
     bytes_.insert(bytes_.end(), bytes, bytes + sizeof x);
@@ -34,12 +35,15 @@ class Encoder {
     number(static_cast<std::uint32_t>(s.size()));
     raw({reinterpret_cast<const std::byte*>(s.data()), s.size()});
   }
-  void raw(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  void raw(std::span<const std::byte> bytes) {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
   /// The count, then what `item` writes for each.
   template <class T, class F>
   void list(const std::vector<T>& items, std::size_t /*least_bytes_each*/, F&& item) {
     number(static_cast<std::uint32_t>(items.size()));
-    for (const T& x : items) item(const_cast<T&>(x));  // `fields` takes references for both directions
+    for (const T& x : items)
+      item(const_cast<T&>(x));  // `fields` takes references for both directions
   }
   bool ok() const { return true; }
 
@@ -58,7 +62,7 @@ class Decoder {
   explicit Decoder(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void number(T& x) {
     if (bytes_.size() - at_ < sizeof x) return fault("it ends too soon");
     if constexpr (std::is_same_v<T, bool>) {
@@ -91,7 +95,8 @@ class Decoder {
     at_ += n;
     return bytes_.subspan(at_ - n, n);
   }
-  /// `least_bytes_each`: what an item takes at least, which bounds the count before memory is taken.
+  /// `least_bytes_each`: what an item takes at least, which bounds the count before memory is
+  /// taken.
   template <class T, class F>
   void list(std::vector<T>& items, std::size_t least_bytes_each, F&& item) {
     const std::size_t n = count(least_bytes_each);
@@ -102,7 +107,8 @@ class Decoder {
   std::size_t count(std::size_t least_bytes_each) {
     std::uint32_t n = 0;
     number(n);
-    if (ok() && n > (bytes_.size() - at_) / least_bytes_each) fault("a count is larger than what follows");
+    if (ok() && n > (bytes_.size() - at_) / least_bytes_each)
+      fault("a count is larger than what follows");
     return ok() ? n : 0;
   }
 

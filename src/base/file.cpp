@@ -30,7 +30,8 @@ struct Mapping {
 };
 
 Status failure(const std::string& path, const char* what) {
-  return Status::error(Code::io, "cannot %s '%.160s': %s", what, path.c_str(), std::strerror(errno));
+  return Status::error(Code::io, "cannot %s '%.160s': %s", what, path.c_str(),
+                       std::strerror(errno));
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ Status failure(const std::string& path, const char* what) {
 Result<SharedBlob> map_file(const std::string& path, std::size_t limit_bytes) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) return failure(path, "open");
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.fd, &info) != 0) return failure(path, "read");
   if (!S_ISREG(info.st_mode))
     return Status::error(Code::io, "'%.200s' is not a regular file", path.c_str());

@@ -36,8 +36,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
-  Result(const Status& status) : status_(status) {}      // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(const Status& status) : status_(status) {}  // NOLINT(google-explicit-constructor)
   bool ok() const noexcept { return value_.has_value(); }
   const Status& status() const noexcept { return status_; }
   T& operator*() noexcept { return *value_; }
@@ -53,7 +53,7 @@ class [[nodiscard]] Result {
 }  // namespace longshore
 
 /// Hands a failure to the caller.
-#define LONGSHORE_TRY(expression)                                        \
-  do {                                                                   \
+#define LONGSHORE_TRY(expression)                                                  \
+  do {                                                                             \
     if (::longshore::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)

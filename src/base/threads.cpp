@@ -36,7 +36,8 @@ int quota_cores() noexcept {
   int fewest = INT_MAX;
   const auto count = [&] {
     if (quota > 0 && period > 0)
-      fewest = static_cast<int>(std::min<long long>(fewest, std::max(1LL, (quota + period - 1) / period)));
+      fewest = static_cast<int>(
+          std::min<long long>(fewest, std::max(1LL, (quota + period - 1) / period)));
   };
   if (std::FILE* file = std::fopen("/proc/self/cgroup", "re")) {
     while (std::fgets(line, sizeof line, file)) {
@@ -44,9 +45,12 @@ int quota_cores() noexcept {
       line[std::strcspn(line, "\n")] = 0;
       char* group = line + 3;
       for (;;) {
-        std::snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", std::strcmp(group, "/") == 0 ? "" : group);
+        std::snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max",
+                      std::strcmp(group, "/") == 0 ? "" : group);
         char limit[64];
-        if (read_line(path, limit, sizeof limit) && std::sscanf(limit, "%lld %lld", &quota, &period) == 2) count();
+        if (read_line(path, limit, sizeof limit) &&
+            std::sscanf(limit, "%lld %lld", &quota, &period) == 2)
+          count();
         char* slash = std::strrchr(group, '/');
         if (!slash || group[0] == 0) break;
         *slash = 0;
@@ -55,8 +59,10 @@ int quota_cores() noexcept {
     std::fclose(file);
   }
   char text[64];
-  if (read_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) && std::sscanf(text, "%lld", &quota) == 1 &&
-      read_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text, sizeof text) && std::sscanf(text, "%lld", &period) == 1)
+  if (read_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) &&
+      std::sscanf(text, "%lld", &quota) == 1 &&
+      read_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text, sizeof text) &&
+      std::sscanf(text, "%lld", &period) == 1)
     count();
   return fewest;
 }
@@ -69,7 +75,8 @@ constexpr int spins = 400;
 int usable_cores() noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
-  long allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+  long allowed =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
   allowed = std::clamp(allowed, 1L, 4096L);
   return std::min(static_cast<int>(allowed), quota_cores());
 }
@@ -103,15 +110,19 @@ struct ThreadPool::Workers {
   void help(int thread) noexcept {
     std::uint32_t seen = 0;
     for (;;) {
-      for (int i = 0; i < spins && wake.load(std::memory_order_acquire) == seen; i++) pause_briefly();
+      for (int i = 0; i < spins && wake.load(std::memory_order_acquire) == seen; i++)
+        pause_briefly();
       wake.wait(seen, std::memory_order_acquire);
       seen = wake.load(std::memory_order_acquire);
       if (stop.load(std::memory_order_acquire)) return;
       std::uint64_t now = state.load(std::memory_order_acquire);
-      while (!(now & closed) && !state.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) {}
+      while (!(now & closed) &&
+             !state.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) {
+      }
       if (now & closed) continue;  // came too late: the job is done
       claim(thread);
-      if ((state.fetch_sub(1, std::memory_order_acq_rel) & (inside | closed)) == (closed | 1)) state.notify_all();
+      if ((state.fetch_sub(1, std::memory_order_acq_rel) & (inside | closed)) == (closed | 1))
+        state.notify_all();
     }
   }
 };
@@ -160,10 +171,13 @@ void ThreadPool::run_job(std::int64_t chunks, Function function, void* self) noe
   w.wake.fetch_add(1, std::memory_order_acq_rel);
   w.wake.notify_all();
   w.claim(0);
-  std::uint64_t now = w.state.fetch_or(Workers::closed, std::memory_order_acq_rel) | Workers::closed;
+  std::uint64_t now =
+      w.state.fetch_or(Workers::closed, std::memory_order_acq_rel) | Workers::closed;
   for (int i = 0; now & Workers::inside; i++) {
-    if (i < spins * 10) pause_briefly();
-    else w.state.wait(now, std::memory_order_acquire);
+    if (i < spins * 10)
+      pause_briefly();
+    else
+      w.state.wait(now, std::memory_order_acquire);
     now = w.state.load(std::memory_order_acquire);
   }
 }

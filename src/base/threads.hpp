@@ -6,7 +6,8 @@
 
 namespace longshore {
 
-/// Cores that this process may use: the affinity mask, and the cgroup's quota rounded up. At least 1.
+/// Cores that this process may use: the affinity mask, and the cgroup's quota rounded up. At
+/// least 1.
 int usable_cores() noexcept;
 
 /// Threads that help the caller with one loop at a time. Chunks are claimed by an atomic counter,
@@ -22,13 +23,16 @@ class ThreadPool {
 
   int threads() const noexcept { return threads_; }
 
-  /// Calls f(chunk, thread) for each chunk in [0, chunks), with thread in [0, threads()), and returns
-  /// when all are done.
+  /// Calls f(chunk, thread) for each chunk in [0, chunks), with thread in [0, threads()), and
+  /// returns when all are done.
   template <class F>
   void run(std::int64_t chunks, F&& f) noexcept {
-    run_job(chunks, [](void* self, std::int64_t chunk, int thread) {
-      (*static_cast<std::remove_reference_t<F>*>(self))(chunk, thread);
-    }, const_cast<void*>(static_cast<const void*>(&f)));
+    run_job(
+        chunks,
+        [](void* self, std::int64_t chunk, int thread) {
+          (*static_cast<std::remove_reference_t<F>*>(self))(chunk, thread);
+        },
+        const_cast<void*>(static_cast<const void*>(&f)));
   }
 
  private:

@@ -30,8 +30,8 @@ const Functions& inner(std::string_view family, Isa isa) noexcept {
 struct Operand {
   DType dtype = DType::undefined;  // undefined: absent
   bool fixed_shape = false;
-  Shape shape;                    // if fixed_shape
-  QuantView quant;                // count 0: not quantised
+  Shape shape;                     // if fixed_shape
+  QuantView quant;                 // count 0: not quantised
   const void* constant = nullptr;  // its elements, if they are known; they outlive the kernel
 
   bool present() const { return dtype != DType::undefined; }
@@ -72,7 +72,10 @@ struct KernelRun {
 class BoundKernel {
  public:
   virtual ~BoundKernel() = default;
-  virtual std::size_t scratch_bytes(int threads) const noexcept { (void)threads; return 0; }
+  virtual std::size_t scratch_bytes(int threads) const noexcept {
+    (void)threads;
+    return 0;
+  }
   virtual void run(const KernelRun&) const noexcept = 0;
   /// For profiles: "gemm_f32 avx512 12x32".
   virtual const char* name() const noexcept = 0;

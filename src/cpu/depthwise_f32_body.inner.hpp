@@ -34,8 +34,10 @@ void row(const DepthwiseRowF32& r) {
     for (size_t t = 0; t < r.taps; t++)
       acc = fma(all(r.weight[t]), full ? load(r.from[t] + i) : load_some(r.from[t] + i, left), acc);
     if (r.clamp) acc = min(high, max(low, acc));
-    if (full) store(r.y + i, acc);
-    else store_some(r.y + i, acc, left);
+    if (full)
+      store(r.y + i, acc);
+    else
+      store_some(r.y + i, acc, left);
   }
 }
 

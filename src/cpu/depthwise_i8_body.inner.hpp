@@ -32,7 +32,8 @@ void row_i8(const DepthwiseRowI8& r) {
     __m256i sum = _mm256_setzero_si256();
     for (size_t t = 0; t < r.taps; t++) {
       const __m256i w = _mm256_set1_epi32(static_cast<uint16_t>(r.weight[t]));
-      const __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(r.from[t] + i)));
+      const __m256i x =
+          _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(r.from[t] + i)));
       sum = _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
     }
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(r.sums + i), sum);

@@ -3,6 +3,7 @@
 
 namespace longshore::inners {
 
-extern constinit const cpu::Inner inner_eltwise_f32_avx2 = {"eltwise_f32", cpu::Isa::avx2, &cpu::eltwise_f32};
+extern constinit const cpu::Inner inner_eltwise_f32_avx2 = {"eltwise_f32", cpu::Isa::avx2,
+                                                            &cpu::eltwise_f32};
 
 }  // namespace longshore::inners

@@ -3,6 +3,7 @@
 
 namespace longshore::inners {
 
-extern constinit const cpu::Inner inner_eltwise_f32_avx512 = {"eltwise_f32", cpu::Isa::avx512, &cpu::eltwise_f32};
+extern constinit const cpu::Inner inner_eltwise_f32_avx512 = {"eltwise_f32", cpu::Isa::avx512,
+                                                              &cpu::eltwise_f32};
 
 }  // namespace longshore::inners

@@ -14,7 +14,10 @@ void binary(const float* a, size_t step_a, const float* b, size_t step_b, float*
     store(y + i, f(step_a ? load(a + i) : first_a, step_b ? load(b + i) : first_b));
   if (i < n) {
     const size_t left = n - i;
-    store_some(y + i, f(step_a ? load_some(a + i, left) : first_a, step_b ? load_some(b + i, left) : first_b), left);
+    store_some(
+        y + i,
+        f(step_a ? load_some(a + i, left) : first_a, step_b ? load_some(b + i, left) : first_b),
+        left);
   }
 }
 
@@ -53,8 +56,9 @@ V hard_swish(V x, V, V) {
 }
 
 constexpr EltwiseF32 eltwise_f32 = {
-    binary<add_>, binary<sub_>, binary<mul_>, binary<div_>, unary<relu>,  unary<clip>,         unary<leaky_relu>,
-    unary<sigmoid_>, unary<silu>, unary<tanh_>, unary<exp_>, unary<hard_sigmoid>, unary<hard_swish>};
+    binary<add_>, binary<sub_>,        binary<mul_>,     binary<div_>, unary<relu>,
+    unary<clip>,  unary<leaky_relu>,   unary<sigmoid_>,  unary<silu>,  unary<tanh_>,
+    unary<exp_>,  unary<hard_sigmoid>, unary<hard_swish>};
 
 }  // namespace
 }  // namespace longshore::cpu

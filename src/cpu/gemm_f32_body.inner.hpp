@@ -20,10 +20,14 @@ LONGSHORE_INLINE V load_part(const float* p, size_t left) {
   return left >= lanes ? load(p) : left > 0 ? load_some(p, left) : all(0.0f);
 }
 LONGSHORE_INLINE void store_part(float* p, V v, size_t left) {
-  if (left >= lanes) store(p, v);
-  else if (left > 0) store_some(p, v, left);
+  if (left >= lanes)
+    store(p, v);
+  else if (left > 0)
+    store_some(p, v, left);
 }
-LONGSHORE_INLINE size_t columns_left(size_t n, size_t vector) { return n > vector * lanes ? n - vector * lanes : 0; }
+LONGSHORE_INLINE size_t columns_left(size_t n, size_t vector) {
+  return n > vector * lanes ? n - vector * lanes : 0;
+}
 
 template <size_t rows, bool full>
 void tile(const GemmTileF32& t) {
@@ -65,8 +69,10 @@ void tile(const GemmTileF32& t) {
       V v = acc[i][j];
       if (t.clamp) v = min(high, max(low, v));
       float* c = t.c + i * t.c_stride + j * lanes;
-      if (full) store(c, v);
-      else store_part(c, v, columns_left(t.n, j));
+      if (full)
+        store(c, v);
+      else
+        store_part(c, v, columns_left(t.n, j));
     }
 }
 
@@ -74,12 +80,14 @@ template <size_t rows>
 void any_tile(const GemmTileF32& t) {
   if constexpr (rows > 0) {
     if (t.m != rows) return any_tile<rows - 1>(t);
-    if (t.n == tile_vectors * lanes) tile<rows, true>(t);
-    else tile<rows, false>(t);
+    if (t.n == tile_vectors * lanes)
+      tile<rows, true>(t);
+    else
+      tile<rows, false>(t);
   }
 }
 
-constexpr GemmF32 gemm_f32 = {tile_rows, tile_vectors * lanes, any_tile<tile_rows>};
+constexpr GemmF32 gemm_f32 = {tile_rows, tile_vectors* lanes, any_tile<tile_rows>};
 
 }  // namespace
 }  // namespace longshore::cpu

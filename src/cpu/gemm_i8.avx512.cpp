@@ -3,6 +3,7 @@
 
 namespace longshore::inners {
 
-extern constinit const cpu::Inner inner_gemm_i8_avx512 = {"gemm_i8", cpu::Isa::avx512, &cpu::gemm_i8};
+extern constinit const cpu::Inner inner_gemm_i8_avx512 = {"gemm_i8", cpu::Isa::avx512,
+                                                          &cpu::gemm_i8};
 
 }  // namespace longshore::inners

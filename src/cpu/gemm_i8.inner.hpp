@@ -5,8 +5,8 @@
 namespace longshore::cpu {
 
 /// sums[m x n] = A * B in int32, exactly (modulo 2^32). Depth comes in groups that fill 32 bits:
-/// four bytes (u8 activations, i8 weights) or two int16. One side is read as vectors of n, the other
-/// as one group for each of the m rows.
+/// four bytes (u8 activations, i8 weights) or two int16. One side is read as vectors of n, the
+/// other as one group for each of the m rows.
 struct GemmTileI8 {
   const int32_t* a;  // [groups][m]
   const int32_t* b;  // group g at b + g * b_stride
@@ -26,7 +26,8 @@ struct GemmI8 {
   /// Four rows of bytes, each xor flip, into groups: out[4 * i + r].
   void (*interleave_bytes)(const uint8_t* const rows[4], uint8_t flip, uint8_t* out, size_t n);
   /// Two rows of bytes, widened (signed or not) and less `zero`, into groups: out[2 * i + r].
-  void (*interleave_words)(const uint8_t* const rows[2], bool is_signed, int16_t zero, int16_t* out, size_t n);
+  void (*interleave_words)(const uint8_t* const rows[2], bool is_signed, int16_t zero, int16_t* out,
+                           size_t n);
 };
 
 }  // namespace longshore::cpu

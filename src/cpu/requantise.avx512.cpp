@@ -3,6 +3,7 @@
 
 namespace longshore::inners {
 
-extern constinit const cpu::Inner inner_requantise_avx512 = {"requantise", cpu::Isa::avx512, &cpu::requantise_functions};
+extern constinit const cpu::Inner inner_requantise_avx512 = {"requantise", cpu::Isa::avx512,
+                                                             &cpu::requantise_functions};
 
 }  // namespace longshore::inners

@@ -3,6 +3,7 @@
 
 namespace longshore::inners {
 
-extern constinit const cpu::Inner inner_requantise = {"requantise", cpu::Isa::generic, &cpu::requantise_functions};
+extern constinit const cpu::Inner inner_requantise = {"requantise", cpu::Isa::generic,
+                                                      &cpu::requantise_functions};
 
 }  // namespace longshore::inners

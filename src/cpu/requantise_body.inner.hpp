@@ -9,7 +9,8 @@ namespace {
 
 #if defined(__AVX512F__)
 LONGSHORE_INLINE I load_codes(const void* p, size_t i, bool is_signed) {
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(p) + i));
+  const __m128i bytes =
+      _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(p) + i));
   return is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
 }
 LONGSHORE_INLINE void store_codes(void* p, size_t i, I v) {
@@ -19,24 +20,34 @@ LONGSHORE_INLINE I load_ints(const int32_t* p) { return _mm512_loadu_si512(p); }
 LONGSHORE_INLINE I int_all(int32_t x) { return _mm512_set1_epi32(x); }
 LONGSHORE_INLINE I int_add(I a, I b) { return _mm512_add_epi32(a, b); }
 /// Rounds half to even, as a float, so that what does not fit an int can be clamped first.
-LONGSHORE_INLINE V round_even(V x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-LONGSHORE_INLINE V zero_for_nan(V x) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x); }
+LONGSHORE_INLINE V round_even(V x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+LONGSHORE_INLINE V zero_for_nan(V x) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x);
+}
 #elif defined(__AVX2__)
 LONGSHORE_INLINE I load_codes(const void* p, size_t i, bool is_signed) {
-  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const char*>(p) + i));
+  const __m128i bytes =
+      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const char*>(p) + i));
   return is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes);
 }
 LONGSHORE_INLINE void store_codes(void* p, size_t i, I v) {
   const __m256i low_bytes = _mm256_shuffle_epi8(
-      v, _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1, -1, -1, -1, -1, -1,
-                          -1, -1, -1, -1, -1, -1));
+      v, _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12,
+                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(static_cast<char*>(p) + i),
-                   _mm_unpacklo_epi32(_mm256_castsi256_si128(low_bytes), _mm256_extracti128_si256(low_bytes, 1)));
+                   _mm_unpacklo_epi32(_mm256_castsi256_si128(low_bytes),
+                                      _mm256_extracti128_si256(low_bytes, 1)));
 }
-LONGSHORE_INLINE I load_ints(const int32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+LONGSHORE_INLINE I load_ints(const int32_t* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
 LONGSHORE_INLINE I int_all(int32_t x) { return _mm256_set1_epi32(x); }
 LONGSHORE_INLINE I int_add(I a, I b) { return _mm256_add_epi32(a, b); }
-LONGSHORE_INLINE V round_even(V x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+LONGSHORE_INLINE V round_even(V x) {
+  return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 LONGSHORE_INLINE V zero_for_nan(V x) { return _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q)); }
 #else
 LONGSHORE_INLINE I load_codes(const void* p, size_t i, bool is_signed) {
@@ -85,14 +96,17 @@ LONGSHORE_INLINE I requantise_vector(I sums, V real, V low, V high, I zero_point
 }
 
 void requantise_row(const RequantiseRow& r) {
-  const V low = all(static_cast<float>(r.lowest - r.zero_point)), high = all(static_cast<float>(r.highest - r.zero_point));
+  const V low = all(static_cast<float>(r.lowest - r.zero_point)),
+          high = all(static_cast<float>(r.highest - r.zero_point));
   const I zero_point = int_all(r.zero_point);
   const I add_all = int_all(r.add[0]);
   const V real_all = all(r.real[0]);
   size_t i = 0;
   for (; i + lanes <= r.n; i += lanes)
-    store_codes(r.codes, i, requantise_vector(int_add(load_ints(r.sums + i), r.step ? load_ints(r.add + i) : add_all),
-                                              r.step ? load(r.real + i) : real_all, low, high, zero_point));
+    store_codes(
+        r.codes, i,
+        requantise_vector(int_add(load_ints(r.sums + i), r.step ? load_ints(r.add + i) : add_all),
+                          r.step ? load(r.real + i) : real_all, low, high, zero_point));
   if (i < r.n) {
     int32_t sums[lanes] = {}, add[lanes] = {};
     float real[lanes] = {};
@@ -102,15 +116,18 @@ void requantise_row(const RequantiseRow& r) {
       add[k] = r.add[r.step ? i + k : 0];
       real[k] = r.real[r.step ? i + k : 0];
     }
-    store_codes(codes, 0, requantise_vector(int_add(load_ints(sums), load_ints(add)), load(real), low, high, zero_point));
+    store_codes(codes, 0,
+                requantise_vector(int_add(load_ints(sums), load_ints(add)), load(real), low, high,
+                                  zero_point));
     for (size_t k = 0; i + k < r.n; k++) static_cast<uint8_t*>(r.codes)[i + k] = codes[k];
   }
 }
 
 LONGSHORE_INLINE V dequantise_vector(const CodesI8& c, size_t i) {
-  const I q = c.step ? load_codes(c.codes, i, c.is_signed)
-                     : int_all(c.is_signed ? static_cast<int32_t>(*static_cast<const int8_t*>(c.codes))
-                                           : static_cast<int32_t>(*static_cast<const uint8_t*>(c.codes)));
+  const I q =
+      c.step ? load_codes(c.codes, i, c.is_signed)
+             : int_all(c.is_signed ? static_cast<int32_t>(*static_cast<const int8_t*>(c.codes))
+                                   : static_cast<int32_t>(*static_cast<const uint8_t*>(c.codes)));
   return mul(to_float(sub_int(q, int_all(c.zero_point))), all(c.scale));
 }
 
@@ -122,11 +139,13 @@ LONGSHORE_INLINE I quantise_vector(V x, V scale, V low, V high, I zero_point) {
   return int_add(to_int(q), zero_point);
 }
 
-/// The last, incomplete vector goes through copies, so that nothing is read or written beyond the end.
+/// The last, incomplete vector goes through copies, so that nothing is read or written beyond the
+/// end.
 struct TailI8 {
   uint8_t bytes[lanes] = {};
   void fill(const CodesI8& c, size_t i, size_t n) {
-    for (size_t k = 0; k < n; k++) bytes[k] = static_cast<const uint8_t*>(c.codes)[c.step ? i + k : 0];
+    for (size_t k = 0; k < n; k++)
+      bytes[k] = static_cast<const uint8_t*>(c.codes)[c.step ? i + k : 0];
   }
 };
 
@@ -137,14 +156,18 @@ void binary_row(const BinaryRowI8& r) {
   const I zero_point = int_all(r.zero_point);
   size_t i = 0;
   for (; i + lanes <= r.n; i += lanes)
-    store_codes(r.codes, i, quantise_vector(f(dequantise_vector(r.a, i), dequantise_vector(r.b, i)), scale, low, high, zero_point));
+    store_codes(r.codes, i,
+                quantise_vector(f(dequantise_vector(r.a, i), dequantise_vector(r.b, i)), scale, low,
+                                high, zero_point));
   if (i < r.n) {
     TailI8 a, b, codes;
     a.fill(r.a, i, r.n - i);
     b.fill(r.b, i, r.n - i);
     const CodesI8 in_a = {a.bytes, 1, r.a.is_signed, r.a.zero_point, r.a.scale};
     const CodesI8 in_b = {b.bytes, 1, r.b.is_signed, r.b.zero_point, r.b.scale};
-    store_codes(codes.bytes, 0, quantise_vector(f(dequantise_vector(in_a, 0), dequantise_vector(in_b, 0)), scale, low, high, zero_point));
+    store_codes(codes.bytes, 0,
+                quantise_vector(f(dequantise_vector(in_a, 0), dequantise_vector(in_b, 0)), scale,
+                                low, high, zero_point));
     for (size_t k = 0; i + k < r.n; k++) static_cast<uint8_t*>(r.codes)[i + k] = codes.bytes[k];
   }
 }
@@ -154,10 +177,12 @@ void quantise_row(const QuantiseRow& r) {
           high = all(static_cast<float>(r.highest - r.zero_point));
   const I zero_point = int_all(r.zero_point);
   size_t i = 0;
-  for (; i + lanes <= r.n; i += lanes) store_codes(r.codes, i, quantise_vector(load(r.x + i), scale, low, high, zero_point));
+  for (; i + lanes <= r.n; i += lanes)
+    store_codes(r.codes, i, quantise_vector(load(r.x + i), scale, low, high, zero_point));
   if (i < r.n) {
     TailI8 codes;
-    store_codes(codes.bytes, 0, quantise_vector(load_some(r.x + i, r.n - i), scale, low, high, zero_point));
+    store_codes(codes.bytes, 0,
+                quantise_vector(load_some(r.x + i, r.n - i), scale, low, high, zero_point));
     for (size_t k = 0; i + k < r.n; k++) static_cast<uint8_t*>(r.codes)[i + k] = codes.bytes[k];
   }
 }
@@ -178,8 +203,9 @@ V sub_codes(V a, V b) { return sub(a, b); }
 V mul_codes(V a, V b) { return mul(a, b); }
 V div_codes(V a, V b) { return div(a, b); }
 
-constexpr Requantise requantise_functions = {requantise_row,        binary_row<add_codes>, binary_row<sub_codes>,
-                                             binary_row<mul_codes>, binary_row<div_codes>, quantise_row, dequantise_row};
+constexpr Requantise requantise_functions = {
+    requantise_row,        binary_row<add_codes>, binary_row<sub_codes>, binary_row<mul_codes>,
+    binary_row<div_codes>, quantise_row,          dequantise_row};
 
 }  // namespace
 }  // namespace longshore::cpu

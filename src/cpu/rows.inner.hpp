@@ -14,7 +14,8 @@ struct Rows {
   /// y = e^(x - max x) / sum of these. y may be x. NaN gives NaN.
   void (*softmax)(const float* x, float* y, size_t n);
   /// y = (x - mean) / sqrt(variance + epsilon) * scale + bias; bias may be null. y may be x.
-  void (*layer_norm)(const float* x, const float* scale, const float* bias, float epsilon, float* y, size_t n);
+  void (*layer_norm)(const float* x, const float* scale, const float* bias, float epsilon, float* y,
+                     size_t n);
   /// y = x / 2 * (1 + erf(x / sqrt 2)), erf within 2e-7.
   void (*gelu)(const float* x, float* y, size_t n);
 };

@@ -11,9 +11,12 @@ void max_f32(const float* const* from, size_t taps, float* y, size_t n) {
     const size_t left = n - i;
     const bool full = left >= lanes;
     V most = full ? load(from[0] + i) : load_some(from[0] + i, left);
-    for (size_t t = 1; t < taps; t++) most = larger(most, full ? load(from[t] + i) : load_some(from[t] + i, left));
-    if (full) store(y + i, most);
-    else store_some(y + i, most, left);
+    for (size_t t = 1; t < taps; t++)
+      most = larger(most, full ? load(from[t] + i) : load_some(from[t] + i, left));
+    if (full)
+      store(y + i, most);
+    else
+      store_some(y + i, most, left);
   }
 }
 
@@ -22,7 +25,9 @@ void max_codes(const T* const* from, size_t taps, T* y, size_t n) {
   size_t i = 0;
 #if defined(__AVX2__)
   for (; i + 32 <= n; i += 32) {
-    const auto at = [&](size_t t) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from[t] + i)); };
+    const auto at = [&](size_t t) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from[t] + i));
+    };
     __m256i most = at(0);
     for (size_t t = 1; t < taps; t++)
       most = static_cast<T>(-1) < 0 ? _mm256_max_epi8(most, at(t)) : _mm256_max_epu8(most, at(t));
@@ -82,7 +87,8 @@ void softmax(const float* x, float* y, size_t n) {
   if (i < n) store_some(y + i, mul(load_some(y + i, n - i), factor), n - i);
 }
 
-void layer_norm(const float* x, const float* scale, const float* bias, float epsilon, float* y, size_t n) {
+void layer_norm(const float* x, const float* scale, const float* bias, float epsilon, float* y,
+                size_t n) {
   if (n == 0) return;
   const float mean = sum_f32(x, n) / static_cast<float>(n);
   const V shift = all(mean);
@@ -130,7 +136,8 @@ void gelu(const float* x, float* y, size_t n) {
   if (i < n) store_some(y + i, gelu_vector(load_some(x + i, n - i)), n - i);
 }
 
-constexpr Rows rows = {max_f32, max_codes<int8_t>, max_codes<uint8_t>, sum_f32, softmax, layer_norm, gelu};
+constexpr Rows rows = {max_f32, max_codes<int8_t>, max_codes<uint8_t>, sum_f32, softmax, layer_norm,
+                       gelu};
 
 }  // namespace
 }  // namespace longshore::cpu

@@ -20,8 +20,12 @@ constexpr size_t lanes = 16;
 LONGSHORE_INLINE __mmask16 lane_mask(size_t n) { return static_cast<__mmask16>((1u << n) - 1); }
 LONGSHORE_INLINE V load(const float* p) { return _mm512_loadu_ps(p); }
 LONGSHORE_INLINE void store(float* p, V v) { _mm512_storeu_ps(p, v); }
-LONGSHORE_INLINE V load_some(const float* p, size_t n) { return _mm512_maskz_loadu_ps(lane_mask(n), p); }
-LONGSHORE_INLINE void store_some(float* p, V v, size_t n) { _mm512_mask_storeu_ps(p, lane_mask(n), v); }
+LONGSHORE_INLINE V load_some(const float* p, size_t n) {
+  return _mm512_maskz_loadu_ps(lane_mask(n), p);
+}
+LONGSHORE_INLINE void store_some(float* p, V v, size_t n) {
+  _mm512_mask_storeu_ps(p, lane_mask(n), v);
+}
 LONGSHORE_INLINE V all(float x) { return _mm512_set1_ps(x); }
 LONGSHORE_INLINE V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 LONGSHORE_INLINE V add(V a, V b) { return _mm512_add_ps(a, b); }
@@ -53,12 +57,17 @@ using V = __m256;
 using I = __m256i;
 constexpr size_t lanes = 8;
 LONGSHORE_INLINE __m256i lane_mask(size_t n) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 LONGSHORE_INLINE V load(const float* p) { return _mm256_loadu_ps(p); }
 LONGSHORE_INLINE void store(float* p, V v) { _mm256_storeu_ps(p, v); }
-LONGSHORE_INLINE V load_some(const float* p, size_t n) { return _mm256_maskload_ps(p, lane_mask(n)); }
-LONGSHORE_INLINE void store_some(float* p, V v, size_t n) { _mm256_maskstore_ps(p, lane_mask(n), v); }
+LONGSHORE_INLINE V load_some(const float* p, size_t n) {
+  return _mm256_maskload_ps(p, lane_mask(n));
+}
+LONGSHORE_INLINE void store_some(float* p, V v, size_t n) {
+  _mm256_maskstore_ps(p, lane_mask(n), v);
+}
 LONGSHORE_INLINE V all(float x) { return _mm256_set1_ps(x); }
 LONGSHORE_INLINE V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 LONGSHORE_INLINE V add(V a, V b) { return _mm256_add_ps(a, b); }
@@ -87,7 +96,11 @@ LONGSHORE_INLINE V power_of_two(I n) {
 typedef float V __attribute__((vector_size(16)));
 typedef int32_t I __attribute__((vector_size(16)));
 constexpr size_t lanes = 4;
-LONGSHORE_INLINE V load(const float* p) { V v; memcpy(&v, p, sizeof v); return v; }
+LONGSHORE_INLINE V load(const float* p) {
+  V v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
 LONGSHORE_INLINE void store(float* p, V v) { memcpy(p, &v, sizeof v); }
 LONGSHORE_INLINE V load_some(const float* p, size_t n) {
   V v = {};
@@ -111,11 +124,14 @@ LONGSHORE_INLINE V root(V a) {
   for (int i = 0; i < 4; i++) a[i] = __builtin_sqrtf(a[i]);
   return a;
 }
-LONGSHORE_INLINE V magnitude(V a) { return reinterpret_cast<V>(reinterpret_cast<I>(a) & 0x7fffffff); }
+LONGSHORE_INLINE V magnitude(V a) {
+  return reinterpret_cast<V>(reinterpret_cast<I>(a) & 0x7fffffff);
+}
 LONGSHORE_INLINE I nearest(V a) {
   I n = {};
   for (int i = 0; i < 4; i++) {
-    const float x = a[i] > -1e6f && a[i] < 1e6f ? a[i] : 0;  // NaN and far too large: any number will do
+    const float x =
+        a[i] > -1e6f && a[i] < 1e6f ? a[i] : 0;  // NaN and far too large: any number will do
     n[i] = static_cast<int32_t>(x + (x < 0 ? -0.5f : 0.5f));
   }
   return n;

@@ -43,9 +43,11 @@ void fields(A& a, TensorType& t) {
     if (t.rank() > max_rank) a.fault("a value has too many dimensions");
     for (const Dim& d : t.dims)
       if (d.value < -1) a.fault("a dimension is negative");
-    if (t.quant.scale.size() != t.quant.zero_point.size()) a.fault("a value has scales without zero points");
+    if (t.quant.scale.size() != t.quant.zero_point.size())
+      a.fault("a value has scales without zero points");
     if (t.quant.scale.size() > 1) {
-      const Dim* d = axis >= 0 && axis < t.rank() ? &t.dims[static_cast<std::size_t>(axis)] : nullptr;
+      const Dim* d =
+          axis >= 0 && axis < t.rank() ? &t.dims[static_cast<std::size_t>(axis)] : nullptr;
       if (!d || (d->known() && d->value != static_cast<std::int64_t>(t.quant.scale.size())))
         a.fault("a value has scales for an axis of another size");
     }
@@ -67,10 +69,13 @@ void fields(A& a, Value& v, const Constants& constants) {
     if (!a.ok()) return;
     const std::int64_t n = checked_elements(v.constant.shape, std::int64_t{1} << 40);
     const std::size_t size = size_bytes(v.constant.dtype), all = constants.blob->size();
-    if (n < 0 || size == 0 || offset % 64 != 0 || offset > all || static_cast<std::size_t>(n) > (all - offset) / size)
+    if (n < 0 || size == 0 || offset % 64 != 0 || offset > all ||
+        static_cast<std::size_t>(n) > (all - offset) / size)
       return a.fault("a constant lies outside the constants");
     v.constant.blob = std::make_shared<const Blob>(
-        constants.blob->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(n) * size), constants.blob);
+        constants.blob->bytes().subspan(static_cast<std::size_t>(offset),
+                                        static_cast<std::size_t>(n) * size),
+        constants.blob);
   } else {
     a.number((*constants.place)(v.constant));
   }
@@ -87,8 +92,9 @@ void fields(A& a, Node& n, const Constants& constants, int depth) {
     a.text(name);
     if (!a.ok()) return;
     n.op = find_op(domain, name);
-    if (!n.op) fail(Code::unsupported, "the bundle's graph uses operator '", domain, domain.empty() ? "" : ".", name,
-                    "', which this program does not have");
+    if (!n.op)
+      fail(Code::unsupported, "the bundle's graph uses operator '", domain,
+           domain.empty() ? "" : ".", name, "', which this program does not have");
   } else {
     a.text(std::string(n.op->domain));
     a.text(std::string(n.op->name));
@@ -146,7 +152,8 @@ void check_ids(Graph& g) {
 
 }  // namespace
 
-std::vector<std::byte> encode(const Graph& g, const std::function<std::uint64_t(const Tensor&)>& place) {
+std::vector<std::byte> encode(const Graph& g,
+                              const std::function<std::uint64_t(const Tensor&)>& place) {
   Encoder encoder;
   fields(encoder, const_cast<Graph&>(g), {&place, nullptr}, 0);  // an Encoder only reads
   return encoder.take();

@@ -21,12 +21,14 @@ struct Buffer {
     const std::int64_t n = checked_elements(dims);
     const auto size = static_cast<std::int64_t>(size_bytes(dtype));
     if (n < 0 || size == 0 || n > value_bytes_limit / size)
-      return Status::error(Code::exhausted, "an output of %lld elements is over the limit of %lld bytes",
+      return Status::error(Code::exhausted,
+                           "an output of %lld elements is over the limit of %lld bytes",
                            static_cast<long long>(n), static_cast<long long>(value_bytes_limit));
     try {
       bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(n * size, 1)));
     } catch (const std::bad_alloc&) {
-      return Status::error(Code::exhausted, "no memory for %lld bytes", static_cast<long long>(n * size));
+      return Status::error(Code::exhausted, "no memory for %lld bytes",
+                           static_cast<long long>(n * size));
     }
     out = {dtype, dims, bytes.data(), quant};
     view = out;
@@ -35,8 +37,9 @@ struct Buffer {
 };
 
 struct Frame;
-Status run_graph(const Graph&, std::span<const TensorView> inputs, std::span<const TensorView> captured,
-                 std::vector<Buffer>& outputs, const EvaluateOptions&, std::string& where) noexcept;
+Status run_graph(const Graph&, std::span<const TensorView> inputs,
+                 std::span<const TensorView> captured, std::vector<Buffer>& outputs,
+                 const EvaluateOptions&, std::string& where) noexcept;
 
 /// One running graph: a view of each value.
 struct Frame {
@@ -50,7 +53,8 @@ struct Frame {
 
 class HeapContext final : public EvalContext {
  public:
-  HeapContext(Frame& frame, const Node& node, std::span<const TensorView> in, std::span<std::byte> scratch)
+  HeapContext(Frame& frame, const Node& node, std::span<const TensorView> in,
+              std::span<std::byte> scratch)
       : EvalContext(node.attributes, in, frame.g.numbers, scratch), frame_(frame), node_(node) {}
 
   std::size_t output_count() const noexcept override { return node_.outputs.size(); }
@@ -85,7 +89,8 @@ class HeapContext final : public EvalContext {
         for (ValueId v : sub.captures) captured.push_back(frame_.view(v));
         LONGSHORE_TRY(run_graph(sub.body, in, captured, buffers, {}, frame_.where));
         if (out.size() != buffers.size())
-          return Status::error(Code::bad_model, "the subgraph has %zu outputs, not %zu", buffers.size(), out.size());
+          return Status::error(Code::bad_model, "the subgraph has %zu outputs, not %zu",
+                               buffers.size(), out.size());
         for (std::size_t i = 0; i < out.size(); i++) out[i] = buffers[i].view;
         return {};
       } catch (const std::bad_alloc&) {
@@ -130,17 +135,21 @@ Status run_node(Frame& frame, const Node& node) {
   return eval_dequantised(op, context);
 }
 
-Status run_graph(const Graph& g, std::span<const TensorView> inputs, std::span<const TensorView> captured,
-                 std::vector<Buffer>& outputs, const EvaluateOptions& options, std::string& where) noexcept {
+Status run_graph(const Graph& g, std::span<const TensorView> inputs,
+                 std::span<const TensorView> captured, std::vector<Buffer>& outputs,
+                 const EvaluateOptions& options, std::string& where) noexcept {
   try {
-    Frame frame{g, std::vector<TensorView>(g.values.size()), std::vector<Buffer>(g.values.size()), where};
+    Frame frame{g, std::vector<TensorView>(g.values.size()), std::vector<Buffer>(g.values.size()),
+                where};
     if (inputs.size() != g.inputs.size())
-      return Status::error(Code::bad_argument, "%zu inputs are given, the graph takes %zu", inputs.size(), g.inputs.size());
+      return Status::error(Code::bad_argument, "%zu inputs are given, the graph takes %zu",
+                           inputs.size(), g.inputs.size());
     for (std::size_t i = 0; i < inputs.size(); i++) {
       frame.views[index(g.inputs[i])] = inputs[i];
       frame.views[index(g.inputs[i])].quant = g[g.inputs[i]].type.quant.view();
     }
-    for (std::size_t i = 0; i < captured.size(); i++) frame.views[index(g.captured[i])] = captured[i];
+    for (std::size_t i = 0; i < captured.size(); i++)
+      frame.views[index(g.captured[i])] = captured[i];
     for (std::size_t i = 0; i < g.values.size(); i++)
       if (g.values[i].constant.present()) {
         frame.views[i] = g.values[i].constant.view();
@@ -162,7 +171,8 @@ Status run_graph(const Graph& g, std::span<const TensorView> inputs, std::span<c
         const TensorType& type = g[v].type;
         if (type.ranked && !view.present()) {
           where = describe(node);
-          return Status::error(Code::internal, "output '%.100s' was not computed", g[v].name.c_str());
+          return Status::error(Code::internal, "output '%.100s' was not computed",
+                               g[v].name.c_str());
         }
         bool fits = !type.ranked || type.rank() == view.shape.rank;
         for (int i = 0; fits && type.ranked && i < type.rank(); i++) {
@@ -171,7 +181,8 @@ Status run_graph(const Graph& g, std::span<const TensorView> inputs, std::span<c
         }
         if (!fits) {
           where = describe(node);
-          return Status::error(Code::internal, "output '%.100s' has other dims than were inferred", g[v].name.c_str());
+          return Status::error(Code::internal, "output '%.100s' has other dims than were inferred",
+                               g[v].name.c_str());
         }
         if (options.observe) options.observe(v, view);
       }
@@ -204,7 +215,8 @@ void check_input(const Graph& g, ValueId v, const Tensor& t) {
 
 }  // namespace
 
-std::vector<Tensor> evaluate(const Graph& g, std::span<const Tensor> inputs, const EvaluateOptions& options) {
+std::vector<Tensor> evaluate(const Graph& g, std::span<const Tensor> inputs,
+                             const EvaluateOptions& options) {
   if (inputs.size() != g.inputs.size())
     fail(Code::bad_argument, inputs.size(), " inputs are given, the graph takes ", g.inputs.size());
   std::vector<TensorView> views;
@@ -217,13 +229,16 @@ std::vector<Tensor> evaluate(const Graph& g, std::span<const Tensor> inputs, con
   const Status status = run_graph(g, views, {}, buffers, options, where);
   require(status, where);
   std::vector<Tensor> out;
-  for (Buffer& b : buffers) out.push_back({b.view.dtype, b.view.shape, make_blob(std::move(b.bytes))});
+  for (Buffer& b : buffers)
+    out.push_back({b.view.dtype, b.view.shape, make_blob(std::move(b.bytes))});
   return out;
 }
 
-std::vector<Tensor> evaluate_node(const Graph& g, const Node& node, std::span<const Tensor> inputs) {
+std::vector<Tensor> evaluate_node(const Graph& g, const Node& node,
+                                  std::span<const Tensor> inputs) {
   std::string where;
-  Frame frame{g, std::vector<TensorView>(g.values.size()), std::vector<Buffer>(g.values.size()), where};
+  Frame frame{g, std::vector<TensorView>(g.values.size()), std::vector<Buffer>(g.values.size()),
+              where};
   for (std::size_t i = 0; i < inputs.size() && i < node.inputs.size(); i++) {
     if (node.inputs[i] == no_value) continue;
     frame.views[index(node.inputs[i])] = inputs[i].view();

@@ -25,11 +25,13 @@ bool Graph::operator==(const Graph& other) const {
 ValueId Graph::add_value(std::string_view wanted, TensorType type) {
   std::string unique(wanted);
   const auto taken = [&](const std::string& text) {
-    return std::any_of(values.begin(), values.end(), [&](const Value& v) { return v.name == text; });
+    return std::any_of(values.begin(), values.end(),
+                       [&](const Value& v) { return v.name == text; });
   };
   // Made names carry the value's number, so a search happens only for names that were given.
   if (unique.empty()) unique = str("v", values.size());
-  for (int i = 1; taken(unique); i++) unique = str(wanted.empty() ? "v" : wanted, "_", values.size(), i > 1 ? str("_", i) : "");
+  for (int i = 1; taken(unique); i++)
+    unique = str(wanted.empty() ? "v" : wanted, "_", values.size(), i > 1 ? str("_", i) : "");
   values.push_back({std::move(unique), std::move(type), {}, -1});
   return ValueId(values.size() - 1);
 }
@@ -100,9 +102,8 @@ class Tidier {
     std::ranges::for_each(from_.outputs, need);
     for (std::size_t i = from_.nodes.size(); i-- > 0;) {
       const Node& n = from_.nodes[i];
-      needed_node[i] = std::any_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) {
-        return v != no_value && needed[index(v)];
-      });
+      needed_node[i] = std::any_of(n.outputs.begin(), n.outputs.end(),
+                                   [&](ValueId v) { return v != no_value && needed[index(v)]; });
       if (!needed_node[i]) continue;
       std::ranges::for_each(n.inputs, need);
       for (const Subgraph& s : n.subgraphs)
@@ -143,7 +144,8 @@ class Tidier {
     for (ValueId& v : copy.outputs) {
       if (v == no_value) continue;
       const bool optional = !fixed_outputs && &v != &copy.outputs.front();
-      if (optional && !needed[index(v)] && droppable(n, static_cast<std::size_t>(&v - copy.outputs.data()))) {
+      if (optional && !needed[index(v)] &&
+          droppable(n, static_cast<std::size_t>(&v - copy.outputs.data()))) {
         v = no_value;
         continue;
       }
@@ -211,7 +213,8 @@ void sort_nodes(Graph& g) {
   }
   if (order.size() < n) {
     for (std::size_t i = 0; i < n; i++)
-      if (waiting[i] > 0) fail(Code::bad_model, "the graph has a cycle through node ", describe(g.nodes[i]));
+      if (waiting[i] > 0)
+        fail(Code::bad_model, "the graph has a cycle through node ", describe(g.nodes[i]));
   }
   std::vector<Node> sorted;
   for (std::size_t i : order) sorted.push_back(std::move(g.nodes[i]));

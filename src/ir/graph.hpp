@@ -23,9 +23,9 @@ constexpr std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 
 /// Where a node came from; every message names it.
 struct Origin {
-  std::string name;    // ONNX node name, or that of its first output
-  std::string op;      // operator as the file spelt it, if it is another one now
-  int opset = 0;       // 0: made by Longshore
+  std::string name;  // ONNX node name, or that of its first output
+  std::string op;    // operator as the file spelt it, if it is another one now
+  int opset = 0;     // 0: made by Longshore
   bool operator==(const Origin&) const = default;
 };
 
@@ -47,8 +47,8 @@ struct Node {
 struct Value {
   std::string name;  // unique in its graph
   TensorType type;
-  Tensor constant;   // present: the value is a constant
-  int def = -1;      // index of the defining node; -1: input, captured or constant
+  Tensor constant;  // present: the value is a constant
+  int def = -1;     // index of the defining node; -1: input, captured or constant
   bool operator==(const Value&) const = default;
 };
 
@@ -69,7 +69,8 @@ struct Graph {
   }
   /// The constant's tensor, or null (also for no_value).
   const Tensor* constant(ValueId v) const {
-    return v != no_value && values[index(v)].constant.present() ? &values[index(v)].constant : nullptr;
+    return v != no_value && values[index(v)].constant.present() ? &values[index(v)].constant
+                                                                : nullptr;
   }
   bool operator==(const Graph&) const;
 

@@ -60,11 +60,13 @@ class NodeInference final : public InferContext {
       const Graph before = s.body;
       for (std::size_t k = 0; k < s.captures.size(); k++) {
         s.body[s.body.captured[k]].type = g_[s.captures[k]].type;
-        if (const Tensor* t = elements_of(s.captures[k]); t && t->elements() <= known_elements_limit)
+        if (const Tensor* t = elements_of(s.captures[k]);
+            t && t->elements() <= known_elements_limit)
           inner[static_cast<std::uint32_t>(s.body.captured[k])] = *t;
       }
       if (inputs.size() != s.body.inputs.size())
-        fail(str("its subgraph ", name, " takes ", s.body.inputs.size(), " inputs, not ", inputs.size()));
+        fail(str("its subgraph ", name, " takes ", s.body.inputs.size(), " inputs, not ",
+                 inputs.size()));
       for (std::size_t k = 0; k < inputs.size(); k++) s.body[s.body.inputs[k]].type = inputs[k];
       try {
         infer_all(s.body, inner);
@@ -84,7 +86,8 @@ class NodeInference final : public InferContext {
     check_schema(op);
     for (std::size_t i = 0; i < node().outputs.size(); i++) {
       const ValueId v = node().outputs[i];
-      if (v != no_value && !old_[i].quantised()) g_[v].type = TensorType::unranked(DType::undefined);
+      if (v != no_value && !old_[i].quantised())
+        g_[v].type = TensorType::unranked(DType::undefined);
     }
     if (op.infer) op.infer(*this);
   }
@@ -100,7 +103,8 @@ class NodeInference final : public InferContext {
         continue;
       }
       const Tensor* t = constant(i);
-      if (!t || t->elements() > known_elements_limit || g_[node().inputs[i]].type.quantised()) return;
+      if (!t || t->elements() > known_elements_limit || g_[node().inputs[i]].type.quantised())
+        return;
       in.push_back(*t);
     }
     for (ValueId v : node().outputs) {
@@ -134,7 +138,8 @@ class NodeInference final : public InferContext {
     return list[std::min(i, list.size() - 1)];
   }
   static std::size_t most(const List<Parameter, 16>& list) {
-    return !list.empty() && list[list.size() - 1].presence == Presence::variadic ? SIZE_MAX : list.size();
+    return !list.empty() && list[list.size() - 1].presence == Presence::variadic ? SIZE_MAX
+                                                                                 : list.size();
   }
   static std::size_t least(const List<Parameter, 16>& list) {
     std::size_t n = 0;
@@ -149,7 +154,8 @@ class NodeInference final : public InferContext {
       const std::size_t low = least(list), high = most(list);
       if (found < low || found > high)
         fail(str("it takes ", low == high ? "" : "at least ", low,
-                 high == low || high == SIZE_MAX ? "" : str(" and at most ", high), " ", what, "s, not ", found));
+                 high == low || high == SIZE_MAX ? "" : str(" and at most ", high), " ", what,
+                 "s, not ", found));
     };
     count("input", node().inputs.size(), s.inputs);
     if (node().outputs.size() > most(s.outputs))
@@ -249,7 +255,8 @@ Graph infer(const Graph& from, const InferOptions& options) {
     for (int i = 0; i < shape.rank; i++) {
       Dim& d = t.dims[static_cast<std::size_t>(i)];
       if (d.known() && d.value != shape[i])
-        fail(Code::bad_argument, "input '", name, "': dimension ", i, " is ", d.value, ", not ", shape[i]);
+        fail(Code::bad_argument, "input '", name, "': dimension ", i, " is ", d.value, ", not ",
+             shape[i]);
       d = Dim(shape[i]);
     }
   }

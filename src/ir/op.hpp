@@ -51,7 +51,8 @@ class Rewriter {
   virtual ValueId before(std::string_view op, std::vector<ValueId> inputs, Attributes = {}) = 0;
   /// Makes the imported node write a new value, and `op` compute its old output 0 from
   /// {that value, extra inputs...}.
-  virtual void after(Node&, std::string_view op, std::vector<ValueId> extra_inputs, Attributes = {}) = 0;
+  virtual void after(Node&, std::string_view op, std::vector<ValueId> extra_inputs,
+                     Attributes = {}) = 0;
 
  protected:
   ~Rewriter() = default;
@@ -88,11 +89,11 @@ enum class Form : std::uint8_t {
 
 /// How `quantize` treats the operator.
 enum class Quant : std::uint8_t {
-  none,       // stays in float
-  same,       // output has the input's scale and zero point (moves, maximum, views)
-  rescale,    // inputs and output have scales of their own; dequantise, eval, quantise
-  integer,    // has eval_quantised: integer arithmetic with its own formula (docs/numbers.md)
-  table,      // element-wise unary: a 256-entry table made by dequantise, eval, quantise
+  none,     // stays in float
+  same,     // output has the input's scale and zero point (moves, maximum, views)
+  rescale,  // inputs and output have scales of their own; dequantise, eval, quantise
+  integer,  // has eval_quantised: integer arithmetic with its own formula (docs/numbers.md)
+  table,    // element-wise unary: a 256-entry table made by dequantise, eval, quantise
 };
 
 /// One operator: everything that the toolchain knows about it. One file in src/ops defines one.
@@ -140,9 +141,9 @@ const OpDef& op_named(std::string_view qualified);
 std::string qualified_name(const OpDef&);
 
 struct InferOptions {
-  std::map<std::string, std::int64_t, std::less<>> dims;      // symbol -> number
-  std::map<std::string, Tensor, std::less<>> input_values;    // input name -> constant
-  std::map<std::string, Shape, std::less<>> input_shapes;     // input name -> dims
+  std::map<std::string, std::int64_t, std::less<>> dims;    // symbol -> number
+  std::map<std::string, Tensor, std::less<>> input_values;  // input name -> constant
+  std::map<std::string, Shape, std::less<>> input_shapes;   // input name -> dims
 };
 
 /// Infers all types anew; `options` specialise the graph: named inputs become constants.

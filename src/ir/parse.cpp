@@ -55,9 +55,12 @@ class Parser {
       } else if (take_word("numbers")) {
         expect('=');
         const std::string mode = word();
-        if (mode == "fixed31_single") s.g.numbers = Rounding::fixed31_single;
-        else if (mode == "fixed31_double") s.g.numbers = Rounding::fixed31_double;
-        else if (mode != "f32_even") error("f32_even, fixed31_single or fixed31_double");
+        if (mode == "fixed31_single")
+          s.g.numbers = Rounding::fixed31_single;
+        else if (mode == "fixed31_double")
+          s.g.numbers = Rounding::fixed31_double;
+        else if (mode != "f32_even")
+          error("f32_even, fixed31_single or fixed31_double");
       } else {
         return;
       }
@@ -100,7 +103,8 @@ class Parser {
       argument(s, node);
       take(',');
     }
-    for (std::string_view next = peek_word(); !next.empty() && is_graph(*node.op, next); next = peek_word()) {
+    for (std::string_view next = peek_word(); !next.empty() && is_graph(*node.op, next);
+         next = peek_word()) {
       Subgraph sub;
       sub.name = word();
       expect('=');
@@ -116,7 +120,8 @@ class Parser {
     node.origin.name = outs[0].first;
     if (take('@')) {
       node.origin.name = quoted();
-      if (std::isdigit(static_cast<unsigned char>(peek()))) node.origin.opset = static_cast<int>(integer());
+      if (std::isdigit(static_cast<unsigned char>(peek())))
+        node.origin.opset = static_cast<int>(integer());
       if (peek() == '"') node.origin.op = quoted();
     }
     for (auto& [name, t] : outs) {
@@ -161,23 +166,32 @@ class Parser {
     bool found = false;
     for (const AttributeSpec& a : node.op->schema.attributes)
       if (a.name == name) kind = a.kind, found = true;
-    if (!found) fail(Code::bad_model, qualified_name(*node.op), " has no attribute '", name, "' (text, byte ", before, ")");
+    if (!found)
+      fail(Code::bad_model, qualified_name(*node.op), " has no attribute '", name, "' (text, byte ",
+           before, ")");
     node.attributes.set(name, value(kind));
   }
 
   Attribute::Value value(AttributeKind kind) {
     switch (kind) {
-      case AttributeKind::integer: return integer();
-      case AttributeKind::real: return static_cast<float>(number());
-      case AttributeKind::text: return quoted();
-      case AttributeKind::integers: return list<std::int64_t>([&] { return integer(); });
-      case AttributeKind::reals: return list<float>([&] { return static_cast<float>(number()); });
-      case AttributeKind::texts: return list<std::string>([&] { return quoted(); });
+      case AttributeKind::integer:
+        return integer();
+      case AttributeKind::real:
+        return static_cast<float>(number());
+      case AttributeKind::text:
+        return quoted();
+      case AttributeKind::integers:
+        return list<std::int64_t>([&] { return integer(); });
+      case AttributeKind::reals:
+        return list<float>([&] { return static_cast<float>(number()); });
+      case AttributeKind::texts:
+        return list<std::string>([&] { return quoted(); });
       case AttributeKind::tensor: {
         const TensorType t = type();
         return literal(t);
       }
-      case AttributeKind::graph: break;
+      case AttributeKind::graph:
+        break;
     }
     error("a subgraph after the arguments");
   }
@@ -195,7 +209,8 @@ class Parser {
 
   // ---- values
   void bind(Scope& s, const std::string& name, ValueId v) {
-    if (!s.names.emplace(name, v).second) fail(Code::bad_model, "the name '", name, "' is given twice");
+    if (!s.names.emplace(name, v).second)
+      fail(Code::bad_model, "the name '", name, "' is given twice");
   }
 
   ValueId capture(Scope& s, const std::string& inner, const std::string& outer) {
@@ -234,11 +249,15 @@ class Parser {
     const bool known = visit_type(AllTypes{}, t.dtype, [&]<class T>() {
       std::vector<T> values;
       while (!take('}')) {
-        if (static_cast<std::int64_t>(values.size()) >= n) error("no more elements than the dims say");
+        if (static_cast<std::int64_t>(values.size()) >= n)
+          error("no more elements than the dims say");
         if constexpr (std::is_same_v<T, Bool8>) {
-          if (take_word("true")) values.push_back(T(true));
-          else if (take_word("false")) values.push_back(T(false));
-          else values.push_back(T(integer() != 0));
+          if (take_word("true"))
+            values.push_back(T(true));
+          else if (take_word("false"))
+            values.push_back(T(false));
+          else
+            values.push_back(T(integer() != 0));
         } else if constexpr (std::is_same_v<T, std::uint64_t>) {
           values.push_back(chars<std::uint64_t>("an integer"));
         } else if constexpr (std::is_integral_v<T>) {
@@ -247,7 +266,8 @@ class Parser {
           values.push_back(static_cast<float>(chars<float>("a number")));
         } else if constexpr (std::is_same_v<T, double>) {
           values.push_back(number());
-        } else if constexpr (std::is_constructible_v<T, std::int64_t> && !std::is_convertible_v<T, float>) {
+        } else if constexpr (std::is_constructible_v<T, std::int64_t> &&
+                             !std::is_convertible_v<T, float>) {
           values.push_back(T(integer()));
         } else {
           values.push_back(T(number()));
@@ -256,7 +276,8 @@ class Parser {
       }
       if (values.size() == 1 && n > 1) values.resize(static_cast<std::size_t>(n), values[0]);
       if (static_cast<std::int64_t>(values.size()) != n)
-        fail(Code::bad_model, "a constant of type ", print(t), " has ", values.size(), " elements (text, byte ", at_, ")");
+        fail(Code::bad_model, "a constant of type ", print(t), " has ", values.size(),
+             " elements (text, byte ", at_, ")");
       bytes.resize(values.size() * sizeof(T));
       if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
     });
@@ -281,9 +302,12 @@ class Parser {
     } else {
       while (!take(']')) {
         space();
-        if (take('?')) t.dims.emplace_back();
-        else if (std::isdigit(static_cast<unsigned char>(peek()))) t.dims.emplace_back(integer());
-        else t.dims.push_back(Dim::named(word()));
+        if (take('?'))
+          t.dims.emplace_back();
+        else if (std::isdigit(static_cast<unsigned char>(peek())))
+          t.dims.emplace_back(integer());
+        else
+          t.dims.push_back(Dim::named(word()));
         if (t.rank() > max_rank) error("at most 8 dimensions");
         take(',');
       }
@@ -398,7 +422,8 @@ class Parser {
   T chars(std::string_view what) {
     space();
     T value{};
-    const auto [end, code] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    const auto [end, code] =
+        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (code != std::errc{}) error(what);
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;

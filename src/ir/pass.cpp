@@ -56,7 +56,8 @@ bool sweep(const Pass& pass, Graph& g) {
     }
     for (const auto& [old, now] : match.replaced()) {
       const TensorType &before = g[old].type, &after = g[now].type;
-      check(before.dtype == after.dtype || before.dtype == DType::undefined || after.dtype == DType::undefined,
+      check(before.dtype == after.dtype || before.dtype == DType::undefined ||
+                after.dtype == DType::undefined,
             "a pass changed an element type");
       substitute(g, old, now);
     }

@@ -21,9 +21,12 @@ std::string quoted(std::string_view s) {
   std::string out = "\"";
   for (char c : s) {
     const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += fmt::format("\\{}", c);
-    else if (code < 32 || code == 127) out += fmt::format("\\x{:02x}", code);
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (code < 32 || code == 127)
+      out += fmt::format("\\x{:02x}", code);
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -59,10 +62,14 @@ std::string elements(const Tensor& t) {
   visit_type(AllTypes{}, t.dtype, [&]<class T>() {
     for (const T& x : t.values<T>()) {
       if (!out.empty()) out += ", ";
-      if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) out += real(x);
-      else if constexpr (std::is_same_v<T, Bool8>) out += x ? "true" : "false";
-      else if constexpr (std::is_convertible_v<T, int> && std::is_integral_v<decltype(+x)>) out += std::to_string(x);
-      else out += real(static_cast<float>(x));
+      if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+        out += real(x);
+      else if constexpr (std::is_same_v<T, Bool8>)
+        out += x ? "true" : "false";
+      else if constexpr (std::is_convertible_v<T, int> && std::is_integral_v<decltype(+x)>)
+        out += std::to_string(x);
+      else
+        out += real(static_cast<float>(x));
     }
   });
   return out;
@@ -76,15 +83,19 @@ class Printer {
                     const Subgraph* subgraph) {
     std::string out;
     if (!g.name.empty()) out += word(g.name) + " ";
-    out += "(" + joined(g.inputs, [&](ValueId v) { return word(g[v].name) + ": " + print(g[v].type); }) + ")";
+    out += "(" +
+           joined(g.inputs, [&](ValueId v) { return word(g[v].name) + ": " + print(g[v].type); }) +
+           ")";
     if (subgraph && !g.captured.empty()) {
       out += " captures (";
       for (std::size_t i = 0; i < g.captured.size(); i++)
-        out += str(i ? ", " : "", word(g[g.captured[i]].name), " = ", word((*outer)[subgraph->captures[i]].name));
+        out += str(i ? ", " : "", word(g[g.captured[i]].name), " = ",
+                   word((*outer)[subgraph->captures[i]].name));
       out += ")";
     }
     if (g.numbers != Rounding::f32_even)
-      out += g.numbers == Rounding::fixed31_single ? " numbers=fixed31_single" : " numbers=fixed31_double";
+      out += g.numbers == Rounding::fixed31_single ? " numbers=fixed31_single"
+                                                   : " numbers=fixed31_double";
     out += " {\n";
     std::vector<bool> shown(g.values.size());
     const auto constant = [&](ValueId v) {
@@ -99,7 +110,8 @@ class Printer {
       out += indent + "  " + node(g, n, indent + "  ") + "\n";
     }
     for (ValueId v : g.outputs) constant(v);
-    out += indent + "  return " + joined(g.outputs, [&](ValueId v) { return word(g[v].name); }) + "\n" + indent + "}";
+    out += indent + "  return " + joined(g.outputs, [&](ValueId v) { return word(g[v].name); }) +
+           "\n" + indent + "}";
     return out;
   }
 
@@ -110,11 +122,14 @@ class Printer {
     return type + "{" + elements(v.constant) + "}";
   }
   std::string literal(const Tensor& t) {
-    return std::string(name(t.dtype)) + print_shape(t.shape) + (!full_ && t.elements() > 16 ? "{...}" : "{" + elements(t) + "}");
+    return std::string(name(t.dtype)) + print_shape(t.shape) +
+           (!full_ && t.elements() > 16 ? "{...}" : "{" + elements(t) + "}");
   }
 
   std::string node(const Graph& g, const Node& n, const std::string& indent) {
-    const auto name_of = [&](ValueId v) { return v == no_value ? std::string("_") : word(g[v].name); };
+    const auto name_of = [&](ValueId v) {
+      return v == no_value ? std::string("_") : word(g[v].name);
+    };
     std::string out = joined(n.outputs, [&](ValueId v) {
       return v == no_value ? std::string("_") : word(g[v].name) + ": " + print(g[v].type);
     });
@@ -125,7 +140,8 @@ class Printer {
     }
     out += " = " + qualified_name(*n.op) + "(" + args + ")";
     for (const Subgraph& s : n.subgraphs) out += " " + s.name + "=" + graph(s.body, indent, &g, &s);
-    const Origin plain_origin{n.outputs.empty() || n.outputs[0] == no_value ? "" : g[n.outputs[0]].name, "", 0};
+    const Origin plain_origin{
+        n.outputs.empty() || n.outputs[0] == no_value ? "" : g[n.outputs[0]].name, "", 0};
     if (!(n.origin == plain_origin)) {
       out += " @" + quoted(n.origin.name);
       if (n.origin.opset) out += str(" ", n.origin.opset);
@@ -136,15 +152,24 @@ class Printer {
 
   std::string value(const Attribute& a) {
     switch (a.kind()) {
-      case AttributeKind::integer: return std::to_string(std::get<std::int64_t>(a.value));
-      case AttributeKind::real: return real(std::get<float>(a.value));
-      case AttributeKind::text: return quoted(std::get<std::string>(a.value));
+      case AttributeKind::integer:
+        return std::to_string(std::get<std::int64_t>(a.value));
+      case AttributeKind::real:
+        return real(std::get<float>(a.value));
+      case AttributeKind::text:
+        return quoted(std::get<std::string>(a.value));
       case AttributeKind::integers:
-        return "[" + joined(std::get<Ints>(a.value), [](std::int64_t i) { return std::to_string(i); }) + "]";
-      case AttributeKind::reals: return "[" + joined(std::get<Reals>(a.value), real<float>) + "]";
-      case AttributeKind::texts: return "[" + joined(std::get<Texts>(a.value), quoted) + "]";
-      case AttributeKind::tensor: return literal(std::get<Tensor>(a.value));
-      case AttributeKind::graph: break;
+        return "[" +
+               joined(std::get<Ints>(a.value), [](std::int64_t i) { return std::to_string(i); }) +
+               "]";
+      case AttributeKind::reals:
+        return "[" + joined(std::get<Reals>(a.value), real<float>) + "]";
+      case AttributeKind::texts:
+        return "[" + joined(std::get<Texts>(a.value), quoted) + "]";
+      case AttributeKind::tensor:
+        return literal(std::get<Tensor>(a.value));
+      case AttributeKind::graph:
+        break;
     }
     return "?";
   }
@@ -156,21 +181,31 @@ class Printer {
 
 std::string print(const TensorType& t) {
   std::string out = t.dtype == DType::undefined ? "?" : std::string(name(t.dtype));
-  out += t.ranked ? "[" + joined(t.dims, [](const Dim& d) {
-           return d.known() ? std::to_string(d.value) : d.symbol.empty() ? std::string("?") : word(d.symbol);
-         }) + "]"
+  out += t.ranked ? "[" +
+                        joined(t.dims,
+                               [](const Dim& d) {
+                                 return d.known()          ? std::to_string(d.value)
+                                        : d.symbol.empty() ? std::string("?")
+                                                           : word(d.symbol);
+                               }) +
+                        "]"
                   : "[*]";
   if (t.quantised()) {
     const bool many = t.quant.scale.size() > 1;
     const std::string scales = joined(t.quant.scale, real<float>);
-    const std::string zeros = joined(t.quant.zero_point, [](std::int32_t z) { return std::to_string(z); });
+    const std::string zeros =
+        joined(t.quant.zero_point, [](std::int32_t z) { return std::to_string(z); });
     out += many ? fmt::format(" q([{}], [{}], axis={})", scales, zeros, t.quant.axis)
                 : fmt::format(" q({}, {})", scales, zeros);
   }
   return out;
 }
 
-std::string print(const Graph& g) { return Printer(true).graph(tidy(g), "", nullptr, nullptr) + "\n"; }
-std::string summary(const Graph& g) { return Printer(false).graph(tidy(g), "", nullptr, nullptr) + "\n"; }
+std::string print(const Graph& g) {
+  return Printer(true).graph(tidy(g), "", nullptr, nullptr) + "\n";
+}
+std::string summary(const Graph& g) {
+  return Printer(false).graph(tidy(g), "", nullptr, nullptr) + "\n";
+}
 
 }  // namespace longshore

@@ -48,7 +48,8 @@ class FloatContext final : public EvalContext {
       if (!floats_[i].set) continue;
       MutableView to;
       LONGSHORE_TRY(outer_.output(i, floats_[i].dims, to));
-      LONGSHORE_TRY(quantise_tensor({DType::f32, floats_[i].dims, floats_[i].values.data(), {}}, to));
+      LONGSHORE_TRY(
+          quantise_tensor({DType::f32, floats_[i].dims, floats_[i].values.data(), {}}, to));
     }
     return {};
   }
@@ -59,7 +60,9 @@ class FloatContext final : public EvalContext {
     Shape dims;
     bool set = false;
   };
-  bool quantised(std::size_t i) const noexcept { return wants(i) && outer_.output_quant(i).count > 0; }
+  bool quantised(std::size_t i) const noexcept {
+    return wants(i) && outer_.output_quant(i).count > 0;
+  }
 
   EvalContext& outer_;
   std::vector<Floats> floats_;

@@ -23,7 +23,8 @@ struct Dim {
   bool known() const { return value >= 0; }
   /// Surely the same number at run time.
   bool same(const Dim& other) const {
-    return known() ? value == other.value : !symbol.empty() && !other.known() && symbol == other.symbol;
+    return known() ? value == other.value
+                   : !symbol.empty() && !other.known() && symbol == other.symbol;
   }
   bool operator==(const Dim&) const = default;
 };

@@ -7,7 +7,9 @@
 namespace longshore {
 namespace {
 
-[[noreturn]] void broken(const std::string& what) { fail(Code::internal, "the graph is inconsistent: ", what); }
+[[noreturn]] void broken(const std::string& what) {
+  fail(Code::internal, "the graph is inconsistent: ", what);
+}
 
 void verify_structure(const Graph& g) {
   std::vector<int> def(g.values.size(), -1);
@@ -28,7 +30,8 @@ void verify_structure(const Graph& g) {
     ready[i] = true;
     if (v.type.dtype != v.constant.dtype || v.type.shape() != v.constant.shape)
       broken("constant '" + v.name + "' does not have the type " + print(v.type));
-    if (v.constant.blob->size() < v.constant.bytes()) broken("constant '" + v.name + "' has too few bytes");
+    if (v.constant.blob->size() < v.constant.bytes())
+      broken("constant '" + v.name + "' has too few bytes");
   }
   for (ValueId v : g.inputs) give(v, "the inputs");
   for (ValueId v : g.captured) give(v, "the captures");
@@ -44,13 +47,15 @@ void verify_structure(const Graph& g) {
     std::ranges::for_each(n.inputs, use);
     for (const Subgraph& s : n.subgraphs) {
       std::ranges::for_each(s.captures, use);
-      if (s.captures.size() != s.body.captured.size()) broken(who + ": captures do not match subgraph " + s.name);
+      if (s.captures.size() != s.body.captured.size())
+        broken(who + ": captures do not match subgraph " + s.name);
       verify_structure(s.body);
     }
     for (ValueId v : n.outputs) {
       if (v == no_value) continue;
       give(v, who);
-      if (g[v].def != static_cast<int>(i)) broken(str(who, ": the definition of '", g[v].name, "' is recorded elsewhere"));
+      if (g[v].def != static_cast<int>(i))
+        broken(str(who, ": the definition of '", g[v].name, "' is recorded elsewhere"));
     }
   }
   for (ValueId v : g.outputs) {
@@ -59,7 +64,8 @@ void verify_structure(const Graph& g) {
   }
   for (std::size_t i = 0; i < g.values.size(); i++) {
     const Quantisation& q = g.values[i].type.quant;
-    if (q.scale.size() != q.zero_point.size()) broken("value '" + g.values[i].name + "' has scales without zero points");
+    if (q.scale.size() != q.zero_point.size())
+      broken("value '" + g.values[i].name + "' has scales without zero points");
     for (float s : q.scale)
       if (!(s > 0)) broken("value '" + g.values[i].name + "' has a scale that is not positive");
   }
@@ -85,8 +91,8 @@ void verify(const Graph& g) {
   const Graph again = infer(g);
   for (std::size_t i = 0; i < g.values.size(); i++)
     if (!compatible(g.values[i].type, again.values[i].type))
-      broken(str("value '", g.values[i].name, "' is recorded as ", print(g.values[i].type), " and inferred as ",
-                 print(again.values[i].type)));
+      broken(str("value '", g.values[i].name, "' is recorded as ", print(g.values[i].type),
+                 " and inferred as ", print(again.values[i].type)));
 }
 
 }  // namespace longshore

@@ -13,7 +13,8 @@ std::uint64_t ConstantPool::add(std::span<const std::byte> bytes) {
       std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {
     const auto [offset, size] = it->second;
-    if (size == bytes.size() && (size == 0 || std::memcmp(bytes_.data() + offset, bytes.data(), size) == 0))
+    if (size == bytes.size() &&
+        (size == 0 || std::memcmp(bytes_.data() + offset, bytes.data(), size) == 0))
       return offset;
   }
   const std::uint64_t offset = (bytes_.size() + 63) / 64 * 64;
@@ -48,7 +49,8 @@ ProgramValue program_value(const Value& value, ConstantPool& pool) {
 }
 
 bool is_view(const Graph& g, const Node& node) {
-  if (node.op->form != Form::view || node.outputs.size() != 1 || node.input(0) == no_value) return false;
+  if (node.op->form != Form::view || node.outputs.size() != 1 || node.input(0) == no_value)
+    return false;
   const TensorType &in = g[node.inputs[0]].type, &out = g[node.outputs[0]].type;
   const std::optional<Shape> from = in.shape(), to = out.shape();
   return from && to && in.dtype == out.dtype && in.quant == out.quant &&
@@ -64,7 +66,8 @@ std::uint64_t size_of(const ProgramValue& v) {
 std::uint32_t id(ValueId v) { return v == no_value ? no_index : static_cast<std::uint32_t>(v); }
 
 bool same_place(const ProgramValue& a, const ProgramValue& b, std::uint32_t a_index) {
-  if (b.storage == Storage::view) return b.view_of == (a.storage == Storage::view ? a.view_of : a_index);
+  if (b.storage == Storage::view)
+    return b.view_of == (a.storage == Storage::view ? a.view_of : a_index);
   return a.storage == b.storage && a.offset == b.offset &&
          (a.storage == Storage::arena || a.storage == Storage::constant);
 }
@@ -74,12 +77,14 @@ Program lower_graph(const Graph&, ConstantPool&);
 /// Decides storage and, through the arena planner, the offsets of all values.
 class Placer {
  public:
-  Placer(Program& program, const Graph& g) : p_(program), g_(g), buffer_(g.values.size(), plan::no_buffer) {}
+  Placer(Program& program, const Graph& g)
+      : p_(program), g_(g), buffer_(g.values.size(), plan::no_buffer) {}
 
   void run() {
     for (ValueId v : g_.inputs) p_.values[index(v)].storage = Storage::input;
     for (ValueId v : g_.captured) p_.values[index(v)].storage = Storage::captured;
-    for (std::size_t i = 0; i < g_.nodes.size(); i++) define(g_.nodes[i], static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < g_.nodes.size(); i++)
+      define(g_.nodes[i], static_cast<std::uint32_t>(i));
     for (ValueId v : g_.outputs) keep(v, static_cast<std::uint32_t>(g_.nodes.size()));
     const plan::Arena arena = plan::plan_arena(buffers_);
     for (std::size_t i = 0; i < buffer_.size(); i++)
@@ -104,9 +109,12 @@ class Placer {
     for (ValueId v : node.outputs) {
       if (v == no_value) continue;
       ProgramValue& value = p_.values[index(v)];
-      if (!value.fixed_shape) value.storage = Storage::dynamic;
-      else if (view) share(node.inputs[0], value, index(v));
-      else add_buffer(node, v, step);
+      if (!value.fixed_shape)
+        value.storage = Storage::dynamic;
+      else if (view)
+        share(node.inputs[0], value, index(v));
+      else
+        add_buffer(node, v, step);
     }
   }
 
@@ -114,12 +122,25 @@ class Placer {
   void share(ValueId from, ProgramValue& value, std::size_t at) {
     const ProgramValue& source = p_.values[index(from)];
     switch (source.storage) {
-      case Storage::arena: value.storage = Storage::arena; buffer_[at] = buffer_[index(from)]; break;
-      case Storage::constant: value.storage = Storage::constant; value.offset = source.offset; break;
-      case Storage::view: value.storage = Storage::view; value.view_of = source.view_of; break;
+      case Storage::arena:
+        value.storage = Storage::arena;
+        buffer_[at] = buffer_[index(from)];
+        break;
+      case Storage::constant:
+        value.storage = Storage::constant;
+        value.offset = source.offset;
+        break;
+      case Storage::view:
+        value.storage = Storage::view;
+        value.view_of = source.view_of;
+        break;
       case Storage::input:
-      case Storage::captured: value.storage = Storage::view; value.view_of = id(from); break;
-      case Storage::dynamic: check(false, "a dynamic value with known dims");
+      case Storage::captured:
+        value.storage = Storage::view;
+        value.view_of = id(from);
+        break;
+      case Storage::dynamic:
+        check(false, "a dynamic value with known dims");
     }
   }
 

@@ -14,7 +14,9 @@ class ConstantPool {
  public:
   /// The offset of the bytes in the blob.
   std::uint64_t add(std::span<const std::byte> bytes);
-  std::uint64_t add(const Tensor& tensor) { return add(tensor.blob->bytes().first(tensor.bytes())); }
+  std::uint64_t add(const Tensor& tensor) {
+    return add(tensor.blob->bytes().first(tensor.bytes()));
+  }
   /// Everything that was added; ends the pool.
   SharedBlob finish();
 

@@ -12,14 +12,17 @@ using plan::TileShape;
 
 class Depthwise {
  public:
-  explicit Depthwise(LayerEmitter& e) : e_(e), l_(e.layer()), epilogue_(mac_epilogue(e.graph(), e.head())) {
-    const std::span<const std::int8_t> from = e.graph().constant(e.head().input(1))->values<std::int8_t>();
+  explicit Depthwise(LayerEmitter& e)
+      : e_(e), l_(e.layer()), epilogue_(mac_epilogue(e.graph(), e.head())) {
+    const std::span<const std::int8_t> from =
+        e.graph().constant(e.head().input(1))->values<std::int8_t>();
     taps_ = l_.window.kernel_h * l_.window.kernel_w;
     stride_ = round_up(l_.out.c, plan::sram_alignment(e.machine()));
     std::vector<std::int8_t> packed(static_cast<std::size_t>(taps_ * stride_));
     for (std::int64_t c = 0; c < l_.out.c; c++)
       for (std::int64_t t = 0; t < taps_; t++)
-        packed[static_cast<std::size_t>(t * stride_ + c)] = from[static_cast<std::size_t>(c * taps_ + t)];
+        packed[static_cast<std::size_t>(t * stride_ + c)] =
+            from[static_cast<std::size_t>(c * taps_ + t)];
     weights_ = e.pool().add(std::as_bytes(std::span(packed)));
     parameters_ = e.pool().add(std::as_bytes(std::span(epilogue_.parameters)));
   }
@@ -30,13 +33,18 @@ class Depthwise {
       for (std::int64_t c = 0; c < l_.out.c; c += t.channels)
         for (std::int64_t y = 0; y < l_.out.h; y += t.rows)
           for (std::int64_t x = 0; x < l_.out.w; x += t.columns)
-            tile({n, {y, std::min(l_.out.h, y + t.rows)}, {x, std::min(l_.out.w, x + t.columns)}, {c, std::min(l_.out.c, c + t.channels)}});
+            tile({n,
+                  {y, std::min(l_.out.h, y + t.rows)},
+                  {x, std::min(l_.out.w, x + t.columns)},
+                  {c, std::min(l_.out.c, c + t.channels)}});
   }
 
  private:
   void tile(const Box& box) {
-    const Reach rows = plan::input_reach(l_, box.h, false), columns = plan::input_reach(l_, box.w, true);
-    const TileShape in = plan::tile_shape(e_.machine(), rows.in.size(), columns.in.size(), box.c.size());
+    const Reach rows = plan::input_reach(l_, box.h, false),
+                columns = plan::input_reach(l_, box.w, true);
+    const TileShape in =
+        plan::tile_shape(e_.machine(), rows.in.size(), columns.in.size(), box.c.size());
     const TileShape out = plan::tile_shape(e_.machine(), box.h.size(), box.w.size(), box.c.size());
     const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
     Conv conv;
@@ -65,7 +73,8 @@ class Depthwise {
   void weights(plan::Span channels, Conv& conv) {
     bool fresh = false;
     const std::uint32_t sram = e_.weight_turns().take({channels.from, 0, 0, 0}, fresh);
-    const std::int64_t a = plan::sram_alignment(e_.machine()), tap_stride = round_up(channels.size(), a);
+    const std::int64_t a = plan::sram_alignment(e_.machine()),
+                       tap_stride = round_up(channels.size(), a);
     conv.weights = sram;
     conv.weight_tap_stride = static_cast<std::uint32_t>(tap_stride);
     conv.parameters = sram + static_cast<std::uint32_t>(round_up(taps_ * tap_stride, a));
@@ -75,10 +84,14 @@ class Depthwise {
     base.dram_address = weights_ + static_cast<std::uint64_t>(channels.from);
     base.sram_address = sram;
     const std::int64_t run = channels.to == l_.out.c ? tap_stride : channels.size();
-    for (const Dma& d : plan::transfers(base, {{taps_, static_cast<std::uint64_t>(stride_), static_cast<std::uint64_t>(tap_stride)}}, run, e_.machine().dma_dims))
+    for (const Dma& d : plan::transfers(
+             base,
+             {{taps_, static_cast<std::uint64_t>(stride_), static_cast<std::uint64_t>(tap_stride)}},
+             run, e_.machine().dma_dims))
       e_.emit(Queue::dma_in, d);
-    e_.load_constants(parameters_ + static_cast<std::uint64_t>(channels.from) * sizeof(ChannelParameters),
-                      channels.size() * static_cast<std::int64_t>(sizeof(ChannelParameters)), conv.parameters);
+    e_.load_constants(
+        parameters_ + static_cast<std::uint64_t>(channels.from) * sizeof(ChannelParameters),
+        channels.size() * static_cast<std::int64_t>(sizeof(ChannelParameters)), conv.parameters);
   }
 
   LayerEmitter& e_;

@@ -25,7 +25,8 @@ void AccessMap::split(std::uint64_t at) {
   pieces_.emplace(at, tail);
 }
 
-void AccessMap::access(std::uint64_t from, std::uint64_t to, bool write, int engine, std::int64_t at, Latest& after) {
+void AccessMap::access(std::uint64_t from, std::uint64_t to, bool write, int engine,
+                       std::int64_t at, Latest& after) {
   if (from >= to) return;
   const auto e = static_cast<std::size_t>(engine);
   split(from);
@@ -85,11 +86,14 @@ void RangeSet::add(std::uint64_t from, std::uint64_t to) {
     to = next->second;
     next = ranges_.erase(next);
   }
-  if (next != ranges_.begin() && std::prev(next)->second == from) std::prev(next)->second = to;
-  else ranges_.emplace(from, to);
+  if (next != ranges_.begin() && std::prev(next)->second == from)
+    std::prev(next)->second = to;
+  else
+    ranges_.emplace(from, to);
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> RangeSet::touching(std::uint64_t from, std::uint64_t to) const {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> RangeSet::touching(std::uint64_t from,
+                                                                        std::uint64_t to) const {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
   auto at = ranges_.upper_bound(from);
   if (at != ranges_.begin()) --at;
@@ -113,14 +117,16 @@ std::uint64_t Emitter::past_lines(std::uint64_t at) const {
 
 Emitter::Entry& Emitter::begin(int engine) {
   entries_[engine].push_back({.engine = engine});
-  if (engine == 1 || engine == tap_engine) out_order_.emplace_back(engine, static_cast<std::uint32_t>(entries_[engine].size() - 1));
+  if (engine == 1 || engine == tap_engine)
+    out_order_.emplace_back(engine, static_cast<std::uint32_t>(entries_[engine].size() - 1));
   return entries_[engine].back();
 }
 
 void Emitter::depend(Entry& entry, const AccessMap::Latest& after) {
   AccessMap::Latest& clock = clock_[entry.engine];
   const auto same_queue = [&](int e) {
-    return e == entry.engine || (entry.engine == tap_engine && e == 1) || (entry.engine == 1 && e == tap_engine);
+    return e == entry.engine || (entry.engine == tap_engine && e == 1) ||
+           (entry.engine == 1 && e == tap_engine);
   };
   // The engine that knows most first: its knowledge may make other waits needless.
   for (int e = count; e-- > 0;) {
@@ -160,8 +166,10 @@ void Emitter::npu(Instruction instruction) {
   AccessMap::Latest after = nothing;
   for (const Region& r : regions) {
     if (r.space == Space::constants) continue;
-    (r.space == Space::sram ? sram_ : arena_).access(r.address, r.end(), r.write, engine, at, after);
-    if (r.space == Space::arena && r.write && cached) stale_.add(first_line(r.address), past_lines(r.end()));
+    (r.space == Space::sram ? sram_ : arena_)
+        .access(r.address, r.end(), r.write, engine, at, after);
+    if (r.space == Space::arena && r.write && cached)
+      stale_.add(first_line(r.address), past_lines(r.end()));
   }
   depend(entry, after);
   entry.item = static_cast<std::uint32_t>(instructions_.size());
@@ -173,7 +181,9 @@ void Emitter::tap(Instruction instruction) {
   const auto at = static_cast<std::int64_t>(entries_[tap_engine].size() - 1);
   AccessMap::Latest after = nothing;
   for (const Region& r : regions_of(instruction))
-    if (r.space != Space::constants) (r.space == Space::sram ? sram_ : arena_).access(r.address, r.end(), r.write, tap_engine, at, after);
+    if (r.space != Space::constants)
+      (r.space == Space::sram ? sram_ : arena_)
+          .access(r.address, r.end(), r.write, tap_engine, at, after);
   depend(entry, after);
   entry.item = static_cast<std::uint32_t>(instructions_.size());
   instructions_.push_back(std::move(instruction));
@@ -232,9 +242,7 @@ void Emitter::hand_over(const Ranges& reads, bool taps) {
   }
 }
 
-std::uint32_t Emitter::semaphore(int from, int to) {
-  return semaphores_.at({from, to});
-}
+std::uint32_t Emitter::semaphore(int from, int to) { return semaphores_.at({from, to}); }
 
 void Emitter::finish() {
   // Numbers for the pairs that occur, those of taps last.
@@ -252,21 +260,26 @@ void Emitter::finish() {
       for (auto& [pair, number] : semaphores_)
         if (pair.first == tap_engine || pair.second == tap_engine) number = next++;
       if (next > program_.machine.semaphores && program_.machine.present)
-        fail(Code::unsupported, "the program needs ", next, " semaphores; ", program_.machine.name, " has ", program_.machine.semaphores);
+        fail(Code::unsupported, "the program needs ", next, " semaphores; ", program_.machine.name,
+             " has ", program_.machine.semaphores);
     }
   }
-  const auto queue_of = [&](int engine) { return engine == tap_engine ? Queue::dma_out : Queue(engine); };
+  const auto queue_of = [&](int engine) {
+    return engine == tap_engine ? Queue::dma_out : Queue(engine);
+  };
   const auto write = [&](const Entry& entry, std::vector<Instruction>& to, std::uint32_t& layer) {
     const Instruction& instruction = instructions_[entry.item];
     const Queue queue = queue_of(entry.engine);
-    for (int from : entry.waits) to.push_back({queue, 0, instruction.layer, Wait{semaphore(from, entry.engine), 1}});
+    for (int from : entry.waits)
+      to.push_back({queue, 0, instruction.layer, Wait{semaphore(from, entry.engine), 1}});
     if (entry.engine != tap_engine && instruction.layer != layer) {
       if (layer != no_index) to.push_back({queue, 0, layer, Mark{false}});
       to.push_back({queue, 0, instruction.layer, Mark{true}});
       layer = instruction.layer;
     }
     to.push_back(instruction);
-    for (int target : entry.signals) to.push_back({queue, 0, instruction.layer, Signal{semaphore(entry.engine, target), 1}});
+    for (int target : entry.signals)
+      to.push_back({queue, 0, instruction.layer, Signal{semaphore(entry.engine, target), 1}});
   };
   for (int e = 0; e < queue_count; e++) {
     std::vector<Instruction>& to = program_.queues[e];

@@ -11,11 +11,12 @@ namespace longshore::lower {
 /// The last accesses to each byte of one memory, as intervals.
 class AccessMap {
  public:
-  static constexpr int engines = 6;  // four NPU queues, the CPU, taps
+  static constexpr int engines = 6;                  // four NPU queues, the CPU, taps
   using Latest = std::array<std::int64_t, engines>;  // index within the engine; -1: none
 
   /// Raises `after` to what an access to [from, to) has to wait for, and records the access.
-  void access(std::uint64_t from, std::uint64_t to, bool write, int engine, std::int64_t at, Latest& after);
+  void access(std::uint64_t from, std::uint64_t to, bool write, int engine, std::int64_t at,
+              Latest& after);
 
  private:
   struct Piece {
@@ -32,7 +33,8 @@ class RangeSet {
   void add(std::uint64_t from, std::uint64_t to);
   void remove(std::uint64_t from, std::uint64_t to);
   /// The whole stored ranges that share a byte with [from, to).
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> touching(std::uint64_t from, std::uint64_t to) const;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> touching(std::uint64_t from,
+                                                                std::uint64_t to) const;
 
  private:
   std::map<std::uint64_t, std::uint64_t> ranges_;
@@ -40,8 +42,8 @@ class RangeSet {
 
 /// Collects instructions and CPU steps in one global order and makes the program correct: every
 /// access waits, by semaphores, for the accesses of other engines that it must follow, and the
-/// CPU's cache is cleaned or invalidated where NPU and CPU meet. Because each operation only waits for
-/// earlier ones of that order, the program cannot deadlock.
+/// CPU's cache is cleaned or invalidated where NPU and CPU meet. Because each operation only waits
+/// for earlier ones of that order, the program cannot deadlock.
 class Emitter {
  public:
   explicit Emitter(Program&);
@@ -68,10 +70,10 @@ class Emitter {
   };
   struct Entry {
     int engine = 0;
-    std::uint32_t item = 0;          // into instructions_ or steps_
-    std::vector<int> waits;          // engines to wait for, once each
-    std::vector<int> signals;        // engines to signal when done
-    AccessMap::Latest known{};       // of other engines, when it starts
+    std::uint32_t item = 0;     // into instructions_ or steps_
+    std::vector<int> waits;     // engines to wait for, once each
+    std::vector<int> signals;   // engines to signal when done
+    AccessMap::Latest known{};  // of other engines, when it starts
   };
 
   /// Cache lines are cleaned and invalidated whole; buffers of the arena never share one.

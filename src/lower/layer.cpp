@@ -35,9 +35,16 @@ std::uint32_t SlotTurns::next() {
   return slots_->addresses[oldest];
 }
 
-LayerEmitter::LayerEmitter(Emitter& emitter, const plan::Plan& plan, const plan::Layer& layer, ConstantPool& pool,
-                           const std::vector<TapPlace>& taps, std::uint32_t number)
-    : emitter_(emitter), plan_(plan), l_(layer), pool_(pool), taps_(taps), layer_(number), in_turns_(layer.in_slots),
+LayerEmitter::LayerEmitter(Emitter& emitter, const plan::Plan& plan, const plan::Layer& layer,
+                           ConstantPool& pool, const std::vector<TapPlace>& taps,
+                           std::uint32_t number)
+    : emitter_(emitter),
+      plan_(plan),
+      l_(layer),
+      pool_(pool),
+      taps_(taps),
+      layer_(number),
+      in_turns_(layer.in_slots),
       weight_turns_(layer.weights) {
   for (const plan::Stage& s : layer.stages) {
     out_turns_.emplace_back(s.out);
@@ -46,33 +53,39 @@ LayerEmitter::LayerEmitter(Emitter& emitter, const plan::Plan& plan, const plan:
   }
 }
 
-std::pair<Dram, std::uint64_t> LayerEmitter::address(const View& v, std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c) {
+std::pair<Dram, std::uint64_t> LayerEmitter::address(const View& v, std::int64_t n, std::int64_t h,
+                                                     std::int64_t w, std::int64_t c) {
   const std::int64_t at[4] = {n, h, w, c};
   std::uint64_t out = v.offset;
   for (std::size_t i = 0; i < 4; i++) out += static_cast<std::uint64_t>(at[i]) * v.stride[i];
-  if (v.constant != no_value) return {Dram::constants, out + pool_.add(*graph().constant(v.constant))};
+  if (v.constant != no_value)
+    return {Dram::constants, out + pool_.add(*graph().constant(v.constant))};
   return {Dram::arena, out + plan_.arena.offsets[v.buffer]};
 }
 
-void LayerEmitter::emit(Queue queue, Operation operation) { emitter_.npu({queue, 0, layer_, std::move(operation)}); }
+void LayerEmitter::emit(Queue queue, Operation operation) {
+  emitter_.npu({queue, 0, layer_, std::move(operation)});
+}
 
 namespace {
-std::vector<Dma> box_transfers(const View& v, const Box& box, std::pair<Dram, std::uint64_t> from, std::uint32_t sram,
-                               const TileShape& shape, std::uint32_t dims) {
+std::vector<Dma> box_transfers(const View& v, const Box& box, std::pair<Dram, std::uint64_t> from,
+                               std::uint32_t sram, const TileShape& shape, std::uint32_t dims) {
   Dma base;
   base.dram = from.first;
   base.dram_address = from.second;
   base.sram_address = sram;
-  return plan::transfers(base,
-                         {{box.h.size(), v.stride[1], static_cast<std::uint64_t>(shape.row_stride())},
-                          {box.w.size(), v.stride[2], static_cast<std::uint64_t>(shape.pixel_stride)},
-                          {box.c.size(), v.stride[3], 1}},
-                         1, dims);
+  return plan::transfers(
+      base,
+      {{box.h.size(), v.stride[1], static_cast<std::uint64_t>(shape.row_stride())},
+       {box.w.size(), v.stride[2], static_cast<std::uint64_t>(shape.pixel_stride)},
+       {box.c.size(), v.stride[3], 1}},
+      1, dims);
 }
 }  // namespace
 
 void LayerEmitter::load(const View& v, const Box& box, std::uint32_t sram, const TileShape& shape) {
-  for (const Dma& d : box_transfers(v, box, address(v, box.n, box.h.from, box.w.from, box.c.from), sram, shape, machine().dma_dims))
+  for (const Dma& d : box_transfers(v, box, address(v, box.n, box.h.from, box.w.from, box.c.from),
+                                    sram, shape, machine().dma_dims))
     emit(Queue::dma_in, d);
 }
 
@@ -88,12 +101,14 @@ void LayerEmitter::load_constants(std::uint64_t offset, std::int64_t bytes, std:
 }
 
 Tile LayerEmitter::tile(std::uint32_t sram, const TileShape& shape) const {
-  return {sram, static_cast<std::uint32_t>(shape.row_stride()), static_cast<std::uint32_t>(shape.pixel_stride)};
+  return {sram, static_cast<std::uint32_t>(shape.row_stride()),
+          static_cast<std::uint32_t>(shape.pixel_stride)};
 }
 
 std::uint32_t LayerEmitter::input(const Box& box, const TileShape& shape) {
   bool fresh = false;
-  const std::uint32_t sram = in_turns_.take({box.n, box.h.from, box.h.to, box.w.from, box.w.to, box.c.from, box.c.to}, fresh);
+  const std::uint32_t sram = in_turns_.take(
+      {box.n, box.h.from, box.h.to, box.w.from, box.w.to, box.c.from, box.c.to}, fresh);
   if (fresh) load(l_.from, box, sram, shape);
   return sram;
 }
@@ -108,7 +123,8 @@ Tile LayerEmitter::side(std::size_t stage, const Box& out, std::uint32_t& channe
   if (e.c == 1) box.c = {0, 1};
   const TileShape shape = plan::tile_shape(machine(), box.h.size(), box.w.size(), box.c.size());
   bool fresh = false;
-  const std::uint32_t sram = side_turns_[stage].take({box.n, box.h.from, box.h.to, box.w.from, box.w.to, box.c.from, box.c.to}, fresh);
+  const std::uint32_t sram = side_turns_[stage].take(
+      {box.n, box.h.from, box.h.to, box.w.from, box.w.to, box.c.from, box.c.to}, fresh);
   if (fresh) load(s.side_view, box, sram, shape);
   Tile t = tile(sram, shape);
   if (e.h == 1) t.row_stride = 0;
@@ -127,15 +143,19 @@ std::uint32_t LayerEmitter::table(std::size_t stage) {
   return sram;
 }
 
-const TensorType& LayerEmitter::input_type() const { return graph()[plan::head_input(graph(), l_)].type; }
+const TensorType& LayerEmitter::input_type() const {
+  return graph()[plan::head_input(graph(), l_)].type;
+}
 const TensorType& LayerEmitter::output_type(std::size_t stage) const {
   if (stage + 1 == l_.stages.size()) return graph()[plan::layer_output(graph(), l_)].type;
   return graph()[graph().nodes[l_.stages[stage].node].output()].type;
 }
 
-void LayerEmitter::tap(std::size_t stage, const Box& box, std::uint32_t sram, const TileShape& shape) {
+void LayerEmitter::tap(std::size_t stage, const Box& box, std::uint32_t sram,
+                       const TileShape& shape) {
   if (taps_.empty()) return;
-  ValueId v = stage + 1 == l_.stages.size() ? plan::layer_output(graph(), l_) : graph().nodes[l_.stages[stage].node].output();
+  ValueId v = stage + 1 == l_.stages.size() ? plan::layer_output(graph(), l_)
+                                            : graph().nodes[l_.stages[stage].node].output();
   std::array<std::int64_t, 4> at = {box.n, box.h.from, box.w.from, box.c.from};
   if (stage + 1 == l_.stages.size() && plan::into_concat(graph(), l_)) {
     const std::array<std::int64_t, 4> start = plan::part_start(graph(), l_);
@@ -147,8 +167,10 @@ void LayerEmitter::tap(std::size_t stage, const Box& box, std::uint32_t sram, co
       View view;
       view.stride = place.stride;
       std::uint64_t address = place.offset;
-      for (std::size_t i = 0; i < 4; i++) address += static_cast<std::uint64_t>(at[i]) * place.stride[i];
-      for (const Dma& d : box_transfers(view, box, {Dram::arena, address}, sram, shape, machine().dma_dims))
+      for (std::size_t i = 0; i < 4; i++)
+        address += static_cast<std::uint64_t>(at[i]) * place.stride[i];
+      for (const Dma& d :
+           box_transfers(view, box, {Dram::arena, address}, sram, shape, machine().dma_dims))
         emitter_.tap({Queue::dma_out, 0, layer_, d});
     }
     const plan::PartOf& part = plan_.parts[index(v)];
@@ -163,21 +185,27 @@ void LayerEmitter::finish_tile(const Box& box, std::uint32_t sram, const TileSha
     const std::uint32_t to = out_turns_[s].next();
     const Tile in = tile(sram, shape), out = tile(to, shape);
     switch (l_.stages[s].form) {
-      case Form::table: emit(Queue::vector, table_operation(*this, s, in, out, shape)); break;
-      case Form::quantise: emit(Queue::vector, requantise_operation(*this, s, in, out, shape)); break;
+      case Form::table:
+        emit(Queue::vector, table_operation(*this, s, in, out, shape));
+        break;
+      case Form::quantise:
+        emit(Queue::vector, requantise_operation(*this, s, in, out, shape));
+        break;
       case Form::eltwise: {
         std::uint32_t channel_stride = 1;
         const Tile other = side(s, box, channel_stride);
         emit(Queue::vector, eltwise_operation(*this, s, in, other, channel_stride, out, shape));
         break;
       }
-      default: check(false, "a form that cannot be fused");
+      default:
+        check(false, "a form that cannot be fused");
     }
     sram = to;
     tap(s, box, sram, shape);
   }
   const View& v = l_.to;
-  for (const Dma& d : box_transfers(v, box, address(v, box.n, box.h.from, box.w.from, box.c.from), sram, shape, machine().dma_dims))
+  for (const Dma& d : box_transfers(v, box, address(v, box.n, box.h.from, box.w.from, box.c.from),
+                                    sram, shape, machine().dma_dims))
     emit(Queue::dma_out, d);
 }
 

@@ -21,10 +21,12 @@ struct TapPlace {
   bool present = false;
 };
 
-/// Slots of the plan with what they hold now, so that a tile that is still there is not loaded again.
+/// Slots of the plan with what they hold now, so that a tile that is still there is not loaded
+/// again.
 class SlotTurns {
  public:
-  explicit SlotTurns(const plan::Slots& slots) : slots_(&slots), held_(slots.addresses.size()), used_(slots.addresses.size()) {}
+  explicit SlotTurns(const plan::Slots& slots)
+      : slots_(&slots), held_(slots.addresses.size()), used_(slots.addresses.size()) {}
   using Key = std::array<std::int64_t, 7>;
   /// The address for `key`; `fresh` tells whether the slot has to be filled.
   std::uint32_t take(const Key& key, bool& fresh);
@@ -41,8 +43,8 @@ class SlotTurns {
 /// What the lowering of every form needs while it walks the tiles of one layer.
 class LayerEmitter {
  public:
-  LayerEmitter(Emitter&, const plan::Plan&, const plan::Layer&, ConstantPool&, const std::vector<TapPlace>& taps,
-               std::uint32_t layer);
+  LayerEmitter(Emitter&, const plan::Plan&, const plan::Layer&, ConstantPool&,
+               const std::vector<TapPlace>& taps, std::uint32_t layer);
 
   const plan::Plan& plan() const { return plan_; }
   const Graph& graph() const { return plan_.placement.graph; }
@@ -53,7 +55,8 @@ class LayerEmitter {
   Rounding rounding() const { return graph().numbers; }
 
   /// Element (n, h, w, c) of a view: its memory and address.
-  std::pair<Dram, std::uint64_t> address(const plan::View&, std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c);
+  std::pair<Dram, std::uint64_t> address(const plan::View&, std::int64_t n, std::int64_t h,
+                                         std::int64_t w, std::int64_t c);
   /// A box of DRAM into a tile.
   void load(const plan::View&, const Box&, std::uint32_t sram, const plan::TileShape&);
   /// `bytes` of the constants at `offset` to SRAM.
@@ -75,7 +78,9 @@ class LayerEmitter {
   std::uint32_t table(std::size_t stage);
   SlotTurns& parameter_turns(std::size_t stage) { return parameter_turns_[stage]; }
   SlotTurns& weight_turns() { return weight_turns_; }
-  std::uint32_t accumulators() const { return l_.accumulators.addresses.empty() ? 0 : l_.accumulators.addresses[0]; }
+  std::uint32_t accumulators() const {
+    return l_.accumulators.addresses.empty() ? 0 : l_.accumulators.addresses[0];
+  }
 
   const TensorType& input_type() const;
   const TensorType& output_type(std::size_t stage) const;
@@ -116,14 +121,18 @@ struct MacEpilogue {
 MacEpilogue mac_epilogue(const Graph&, const Node&);
 
 /// The operation of a stage on one tile, by form.
-Operation eltwise_operation(LayerEmitter&, std::size_t stage, Tile chain, Tile side, std::uint32_t side_channel_stride, Tile out,
-                            const plan::TileShape&);
-Operation table_operation(LayerEmitter&, std::size_t stage, Tile in, Tile out, const plan::TileShape&);
-Operation requantise_operation(LayerEmitter&, std::size_t stage, Tile in, Tile out, const plan::TileShape&);
-Operation pool_operation(LayerEmitter&, Tile in, const plan::TileShape& in_shape, Tile out, const plan::TileShape&, const plan::Reach& rows,
+Operation eltwise_operation(LayerEmitter&, std::size_t stage, Tile chain, Tile side,
+                            std::uint32_t side_channel_stride, Tile out, const plan::TileShape&);
+Operation table_operation(LayerEmitter&, std::size_t stage, Tile in, Tile out,
+                          const plan::TileShape&);
+Operation requantise_operation(LayerEmitter&, std::size_t stage, Tile in, Tile out,
+                               const plan::TileShape&);
+Operation pool_operation(LayerEmitter&, Tile in, const plan::TileShape& in_shape, Tile out,
+                         const plan::TileShape&, const plan::Reach& rows,
                          const plan::Reach& columns);
-Operation resize_operation(LayerEmitter&, Tile in, const plan::TileShape& in_shape, Tile out, const plan::TileShape&, const Box& box,
-                           const plan::Reach& rows, const plan::Reach& columns);
+Operation resize_operation(LayerEmitter&, Tile in, const plan::TileShape& in_shape, Tile out,
+                           const plan::TileShape&, const Box& box, const plan::Reach& rows,
+                           const plan::Reach& columns);
 /// The 256 output codes of an element-wise unary node, by the reference.
 std::vector<std::int8_t> table_of(const Graph&, const Node&);
 

@@ -14,16 +14,19 @@ std::uint32_t id(ValueId v) { return v == no_value ? no_index : static_cast<std:
 
 class Lowering {
  public:
-  Lowering(const plan::Plan& plan, bool taps) : plan_(plan), g_(plan.placement.graph), uses_(g_), emitter_(start(taps)) {}
+  Lowering(const plan::Plan& plan, bool taps)
+      : plan_(plan), g_(plan.placement.graph), uses_(g_), emitter_(start(taps)) {}
 
   Tapped run() {
     for (ValueId v : plan_.staged_inputs) stage(v);
-    for (const plan::Item& item : plan_.items) item.npu ? npu(plan_.layers[item.index], item.index) : cpu(item.index);
+    for (const plan::Item& item : plan_.items)
+      item.npu ? npu(plan_.layers[item.index], item.index) : cpu(item.index);
     Emitter::Ranges outputs, taps;
     for (ValueId v : g_.outputs)
       if (const auto r = range(v)) outputs.push_back(*r);
     emitter_.hand_over(outputs, false);
-    for (std::uint32_t at : out_.at) taps.emplace_back(p().values[at].offset, p().values[at].offset + bytes(p().values[at]));
+    for (std::uint32_t at : out_.at)
+      taps.emplace_back(p().values[at].offset, p().values[at].offset + bytes(p().values[at]));
     emitter_.hand_over(taps, true);
     emitter_.finish();
     out_.first_semaphore = emitter_.first_tap_semaphore();
@@ -35,10 +38,13 @@ class Lowering {
   Program& p() { return out_.program; }
   /// Values begin at multiples of 64, and no two share a cache line.
   std::uint64_t whole_lines(std::uint64_t bytes) const {
-    const std::uint64_t line = std::lcm<std::uint64_t>(64, std::max(plan_.placement.target.machine.cache_line_bytes, 1u));
+    const std::uint64_t line =
+        std::lcm<std::uint64_t>(64, std::max(plan_.placement.target.machine.cache_line_bytes, 1u));
     return (bytes + line - 1) / line * line;
   }
-  static std::uint64_t bytes(const ProgramValue& v) { return static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype); }
+  static std::uint64_t bytes(const ProgramValue& v) {
+    return static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype);
+  }
   bool npu_node(std::size_t i) const { return plan_.placement.nodes[i].unit == Unit::npu; }
 
   /// The CPU reads or writes it as a value of its own.
@@ -46,7 +52,8 @@ class Lowering {
     if (uses_.output[index(v)] || uses_.captured[index(v)]) return true;
     const int def = g_[v].def;
     if (def >= 0 && !npu_node(static_cast<std::size_t>(def))) return true;
-    return std::ranges::any_of(uses_.nodes[index(v)], [&](std::size_t user) { return !npu_node(user); });
+    return std::ranges::any_of(uses_.nodes[index(v)],
+                               [&](std::size_t user) { return !npu_node(user); });
   }
 
   /// Everything that does not depend on the order: values and their places.
@@ -57,7 +64,8 @@ class Lowering {
     program.arena_bytes = whole_lines(plan_.arena.bytes);
     program.arena_lower_bound = plan_.arena.lower_bound;
     for (std::size_t i = 0; i < g_.values.size(); i++) program.values.push_back(value(ValueId(i)));
-    for (ValueId v : g_.inputs) program.inputs.push_back(id(v)), program.values[index(v)].storage = Storage::input;
+    for (ValueId v : g_.inputs)
+      program.inputs.push_back(id(v)), program.values[index(v)].storage = Storage::input;
     for (ValueId v : g_.outputs) program.outputs.push_back(id(v));
     for (std::size_t i = 0; i < g_.values.size(); i++) show_views(ValueId(i), program);
     for (const Node& n : g_.nodes) program.layers.push_back(n.origin.name);
@@ -99,8 +107,10 @@ class Lowering {
     if (!def || npu_node(static_cast<std::size_t>(g_[v].def)) || !is_view(g_, *def)) return;
     const ProgramValue& source = program.values[index(def->inputs[0])];
     ProgramValue& to = program.values[index(v)];
-    if (source.storage == Storage::constant) to.storage = Storage::constant, to.offset = source.offset;
-    if (source.storage == Storage::input) to.storage = Storage::view, to.view_of = id(def->inputs[0]);
+    if (source.storage == Storage::constant)
+      to.storage = Storage::constant, to.offset = source.offset;
+    if (source.storage == Storage::input)
+      to.storage = Storage::view, to.view_of = id(def->inputs[0]);
     if (source.storage == Storage::view) to.storage = Storage::view, to.view_of = source.view_of;
   }
 
@@ -109,7 +119,8 @@ class Lowering {
     std::vector<bool> wanted(g_.values.size());
     for (const plan::Layer& l : plan_.layers)
       for (std::size_t s = 0; s < l.stages.size(); s++) {
-        ValueId v = s + 1 == l.stages.size() ? plan::layer_output(g_, l) : g_.nodes[l.stages[s].node].output();
+        ValueId v = s + 1 == l.stages.size() ? plan::layer_output(g_, l)
+                                             : g_.nodes[l.stages[s].node].output();
         for (; v != no_value; v = plan_.parts[index(v)].whole) wanted[index(v)] = true;
       }
     for (const Node& n : g_.nodes)
@@ -145,13 +156,16 @@ class Lowering {
 
   /// A graph input that the NPU reads: the caller's memory is out of its reach.
   void stage(ValueId v) {
-    const auto at = static_cast<std::size_t>(std::ranges::find(plan_.staged_inputs, v) - plan_.staged_inputs.begin());
+    const auto at = static_cast<std::size_t>(std::ranges::find(plan_.staged_inputs, v) -
+                                             plan_.staged_inputs.begin());
     Step copy;
     copy.name = "Identity";
     copy.inputs = {id(v)};
     copy.outputs = {static_cast<std::uint32_t>(g_.values.size() + at)};
     const ProgramValue& to = p().values[copy.outputs[0]];
-    copy.cost_us = plan_.placement.target.cpu.step_us + static_cast<double>(bytes(to)) / (plan_.placement.target.cpu.bandwidth_gbs * 1e3);
+    copy.cost_us =
+        plan_.placement.target.cpu.step_us +
+        static_cast<double>(bytes(to)) / (plan_.placement.target.cpu.bandwidth_gbs * 1e3);
     emitter_.cpu(std::move(copy), {}, {{to.offset, to.offset + bytes(to)}});
   }
 
@@ -178,10 +192,18 @@ class Lowering {
   void npu(const plan::Layer& l, std::size_t) {
     LayerEmitter e(emitter_, plan_, l, pool_, taps_, static_cast<std::uint32_t>(l.head()));
     switch (l.stages.front().form) {
-      case Form::mac: lower_mac(e); break;
-      case Form::depthwise: lower_depthwise(e); break;
-      case Form::reduce: lower_reduce(e); break;
-      default: lower_tiles(e); break;
+      case Form::mac:
+        lower_mac(e);
+        break;
+      case Form::depthwise:
+        lower_depthwise(e);
+        break;
+      case Form::reduce:
+        lower_reduce(e);
+        break;
+      default:
+        lower_tiles(e);
+        break;
     }
   }
 
@@ -201,8 +223,10 @@ Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().progr
 Tapped lower_tapped(const plan::Plan& plan) { return Lowering(plan, true).run(); }
 
 bool is_tap(const Tapped& tapped, const Instruction& i) {
-  if (const auto* wait = std::get_if<Wait>(&i.operation)) return wait->semaphore >= tapped.first_semaphore;
-  if (const auto* signal = std::get_if<Signal>(&i.operation)) return signal->semaphore >= tapped.first_semaphore;
+  if (const auto* wait = std::get_if<Wait>(&i.operation))
+    return wait->semaphore >= tapped.first_semaphore;
+  if (const auto* signal = std::get_if<Signal>(&i.operation))
+    return signal->semaphore >= tapped.first_semaphore;
   const auto* dma = std::get_if<Dma>(&i.operation);
   return dma != nullptr && dma->dram == Dram::arena && dma->dram_address >= tapped.arena_bytes;
 }
@@ -212,7 +236,8 @@ Program remove_taps(const Tapped& tapped) {
   for (std::vector<Instruction>& queue : p.queues)
     std::erase_if(queue, [&](const Instruction& i) { return is_tap(tapped, i); });
   std::erase_if(p.steps, [&](const Step& s) {
-    if (s.kind == Step::Kind::wait || s.kind == Step::Kind::signal) return s.semaphore >= tapped.first_semaphore;
+    if (s.kind == Step::Kind::wait || s.kind == Step::Kind::signal)
+      return s.semaphore >= tapped.first_semaphore;
     return s.kind == Step::Kind::invalidate && s.offset >= tapped.arena_bytes;
   });
   p.values.resize(tapped.value_count);

@@ -4,17 +4,18 @@
 
 namespace longshore::lower {
 
-/// The program of a plan: four NPU queues and the CPU's steps. Program::layers[i] is graph.nodes[i].
+/// The program of a plan: four NPU queues and the CPU's steps. Program::layers[i] is
+/// graph.nodes[i].
 Program lower(const plan::Plan&);
 
 /// The same program with added stores and waits, so that the output of every layer's every stage
 /// can be compared: fused values and those whose memory is used again too.
 struct Tapped {
   Program program;
-  std::vector<ValueId> values;          // of the graph, in topological order
-  std::vector<std::uint32_t> at;        // their places in program.values (row-major, in the arena)
-  std::uint32_t first_semaphore = 0;    // taps use semaphores from here on
-  std::uint64_t arena_bytes = 0;        // taps lie beyond
+  std::vector<ValueId> values;        // of the graph, in topological order
+  std::vector<std::uint32_t> at;      // their places in program.values (row-major, in the arena)
+  std::uint32_t first_semaphore = 0;  // taps use semaphores from here on
+  std::uint64_t arena_bytes = 0;      // taps lie beyond
   std::size_t value_count = 0, output_count = 0;  // of the untapped program
 };
 Tapped lower_tapped(const plan::Plan&);

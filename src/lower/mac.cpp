@@ -36,14 +36,16 @@ Packed pack(const LayerEmitter& e) {
     for (std::int64_t c = 0; c < in; c++)
       for (std::int64_t t = 0; t < taps; t++) {
         const std::int64_t at = transposed ? c * l.out.c + o : (o * in + c) * taps + t;
-        p.bytes[static_cast<std::size_t>(o * p.out_stride + t * p.tap_stride + c)] = from[static_cast<std::size_t>(at)];
+        p.bytes[static_cast<std::size_t>(o * p.out_stride + t * p.tap_stride + c)] =
+            from[static_cast<std::size_t>(at)];
       }
   return p;
 }
 
 class Mac {
  public:
-  explicit Mac(LayerEmitter& e) : e_(e), l_(e.layer()), epilogue_(mac_epilogue(e.graph(), e.head())), packed_(pack(e)) {
+  explicit Mac(LayerEmitter& e)
+      : e_(e), l_(e.layer()), epilogue_(mac_epilogue(e.graph(), e.head())), packed_(pack(e)) {
     weights_ = e_.pool().add(std::as_bytes(std::span(packed_.bytes)));
     parameters_ = e_.pool().add(std::as_bytes(std::span(epilogue_.parameters)));
     packed_.bytes.clear();
@@ -55,7 +57,8 @@ class Mac {
     const plan::Tiling& t = l_.tiling;
     for (std::int64_t group = 0; group < l_.groups; group++) {
       if (t.weights_outer) {
-        for (std::int64_t c = 0; c < out_; c += t.channels) pixels([&](const Box& box) { tile(group, box, c); });
+        for (std::int64_t c = 0; c < out_; c += t.channels)
+          pixels([&](const Box& box) { tile(group, box, c); });
       } else {
         pixels([&](const Box& box) {
           for (std::int64_t c = 0; c < out_; c += t.channels) tile(group, box, c);
@@ -71,13 +74,15 @@ class Mac {
     for (std::int64_t n = 0; n < l_.out.n; n++)
       for (std::int64_t y = 0; y < l_.out.h; y += t.rows)
         for (std::int64_t x = 0; x < l_.out.w; x += t.columns)
-          f(Box{n, {y, std::min(l_.out.h, y + t.rows)}, {x, std::min(l_.out.w, x + t.columns)}, {}});
+          f(Box{
+              n, {y, std::min(l_.out.h, y + t.rows)}, {x, std::min(l_.out.w, x + t.columns)}, {}});
   }
 
   void tile(std::int64_t group, Box box, std::int64_t c) {
     const plan::Tiling& t = l_.tiling;
     box.c = {group * out_ + c, group * out_ + std::min(out_, c + t.channels)};
-    const Reach rows = plan::input_reach(l_, box.h, false), columns = plan::input_reach(l_, box.w, true);
+    const Reach rows = plan::input_reach(l_, box.h, false),
+                columns = plan::input_reach(l_, box.w, true);
     const TileShape out = plan::tile_shape(e_.machine(), box.h.size(), box.w.size(), box.c.size());
     const std::uint32_t to = e_.head_out();
     for (std::int64_t k = 0; k < in_; k += t.in_channels) {
@@ -86,10 +91,13 @@ class Mac {
       conv.accumulate = k > 0;
       conv.finish = chunk.to == in_;
       weights(group, c, box.c, chunk, conv);
-      const TileShape in = plan::tile_shape(e_.machine(), rows.in.size(), columns.in.size(), chunk.size());
-      const Box from{box.n, rows.in, columns.in, {group * in_ + chunk.from, group * in_ + chunk.to}};
+      const TileShape in =
+          plan::tile_shape(e_.machine(), rows.in.size(), columns.in.size(), chunk.size());
+      const Box from{
+          box.n, rows.in, columns.in, {group * in_ + chunk.from, group * in_ + chunk.to}};
       conv.in = e_.tile(e_.input(from, in), in);
-      conv.in_h = static_cast<std::uint32_t>(in.rows), conv.in_w = static_cast<std::uint32_t>(in.columns);
+      conv.in_h = static_cast<std::uint32_t>(in.rows),
+      conv.in_w = static_cast<std::uint32_t>(in.columns);
       conv.in_c = static_cast<std::uint32_t>(chunk.size());
       conv.in_zero = epilogue_.in.zero;
       window(conv, rows, columns);
@@ -99,7 +107,8 @@ class Mac {
         conv.accumulators.pixel_stride *= 4;
       }
       conv.out = e_.tile(to, out);
-      conv.out_h = static_cast<std::uint32_t>(out.rows), conv.out_w = static_cast<std::uint32_t>(out.columns);
+      conv.out_h = static_cast<std::uint32_t>(out.rows),
+      conv.out_w = static_cast<std::uint32_t>(out.columns);
       conv.out_c = static_cast<std::uint32_t>(out.channels);
       conv.out_zero = epilogue_.out.zero;
       conv.lowest = epilogue_.out.lowest, conv.highest = epilogue_.out.highest;
@@ -123,7 +132,8 @@ class Mac {
   void weights(std::int64_t group, std::int64_t c, Span out, Span in, Conv& conv) {
     bool fresh = false;
     const std::uint32_t sram = e_.weight_turns().take({group, c, in.from, 0}, fresh);
-    const std::int64_t taps = l_.window.kernel_h * l_.window.kernel_w, a = plan::sram_alignment(e_.machine());
+    const std::int64_t taps = l_.window.kernel_h * l_.window.kernel_w,
+                       a = plan::sram_alignment(e_.machine());
     const std::int64_t tap_stride = round_up(in.size(), a), out_stride = taps * tap_stride;
     conv.weights = sram;
     conv.weight_tap_stride = static_cast<std::uint32_t>(tap_stride);
@@ -132,15 +142,19 @@ class Mac {
     if (!fresh) return;
     Dma base;
     base.dram = Dram::constants;
-    base.dram_address = weights_ + static_cast<std::uint64_t>(out.from * packed_.out_stride + in.from);
+    base.dram_address =
+        weights_ + static_cast<std::uint64_t>(out.from * packed_.out_stride + in.from);
     base.sram_address = sram;
     const auto u64 = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
     // The last chunk's padding lies in the constants; that of others would be the next chunk.
     const std::int64_t run = in.to == in_ ? tap_stride : in.size();
-    for (const Dma& d : plan::transfers(base, {{out.size(), u64(packed_.out_stride), u64(out_stride)}, {taps, u64(packed_.tap_stride), u64(tap_stride)}},
+    for (const Dma& d : plan::transfers(base,
+                                        {{out.size(), u64(packed_.out_stride), u64(out_stride)},
+                                         {taps, u64(packed_.tap_stride), u64(tap_stride)}},
                                         run, e_.machine().dma_dims))
       e_.emit(Queue::dma_in, d);
-    e_.load_constants(parameters_ + u64(out.from) * sizeof(ChannelParameters), out.size() * static_cast<std::int64_t>(sizeof(ChannelParameters)),
+    e_.load_constants(parameters_ + u64(out.from) * sizeof(ChannelParameters),
+                      out.size() * static_cast<std::int64_t>(sizeof(ChannelParameters)),
                       conv.parameters);
   }
 
@@ -168,14 +182,17 @@ MacEpilogue mac_epilogue(const Graph& g, const Node& n) {
     check(range.size() == 2, "a fused Clip without its two numbers");
     const std::int32_t lowest = c.lowest, highest = c.highest;
     c.lowest = std::max(lowest, quantise(range[0], c.scale, c.zero, lowest, highest));
-    c.highest = std::max(c.lowest, std::min(highest, quantise(range[1], c.scale, c.zero, lowest, highest)));
+    c.highest =
+        std::max(c.lowest, std::min(highest, quantise(range[1], c.scale, c.zero, lowest, highest)));
   }
   const Tensor* bias = g.constant(n.input(2));
   const std::int64_t channels = extent_of(y)->c;
   for (std::int64_t o = 0; o < channels; o++) {
-    const Multiplier m = make_multiplier(x.quant.scale[0], w.scale[w.scale.size() == 1 ? 0 : static_cast<std::size_t>(o)], c.scale);
+    const Multiplier m = make_multiplier(
+        x.quant.scale[0], w.scale[w.scale.size() == 1 ? 0 : static_cast<std::size_t>(o)], c.scale);
     std::int32_t b = 0;
-    if (bias) b = bias->values<std::int32_t>()[bias->elements() == 1 ? 0 : static_cast<std::size_t>(o)];
+    if (bias)
+      b = bias->values<std::int32_t>()[bias->elements() == 1 ? 0 : static_cast<std::size_t>(o)];
     out.parameters.push_back({b, m.real, m.fixed, m.exponent});
   }
   return out;

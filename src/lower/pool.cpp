@@ -2,8 +2,9 @@
 
 namespace longshore::lower {
 
-Operation pool_operation(LayerEmitter& e, Tile in, const plan::TileShape& in_shape, Tile out, const plan::TileShape& shape,
-                         const plan::Reach& rows, const plan::Reach& columns) {
+Operation pool_operation(LayerEmitter& e, Tile in, const plan::TileShape& in_shape, Tile out,
+                         const plan::TileShape& shape, const plan::Reach& rows,
+                         const plan::Reach& columns) {
   const plan::Window& w = e.layer().window;
   const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
   Pool o;

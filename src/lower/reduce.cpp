@@ -16,11 +16,14 @@ void lower_reduce(LayerEmitter& e) {
       const std::uint32_t to = e.head_out();
       for (std::int64_t y = 0; y < l.in.h; y += t.rows)
         for (std::int64_t x = 0; x < l.in.w; x += t.columns) {
-          const Box box{n, {y, std::min(l.in.h, y + t.rows)}, {x, std::min(l.in.w, x + t.columns)}, channels};
-          const plan::TileShape shape = plan::tile_shape(e.machine(), box.h.size(), box.w.size(), channels.size());
+          const Box box{
+              n, {y, std::min(l.in.h, y + t.rows)}, {x, std::min(l.in.w, x + t.columns)}, channels};
+          const plan::TileShape shape =
+              plan::tile_shape(e.machine(), box.h.size(), box.w.size(), channels.size());
           Reduce r;
           r.in = e.tile(e.input(box, shape), shape);
-          r.height = static_cast<std::uint32_t>(box.h.size()), r.width = static_cast<std::uint32_t>(box.w.size());
+          r.height = static_cast<std::uint32_t>(box.h.size()),
+          r.width = static_cast<std::uint32_t>(box.w.size());
           r.channels = static_cast<std::uint32_t>(channels.size());
           r.in_zero = in.zero, r.in_scale = in.scale;
           r.accumulate = y > 0 || x > 0;

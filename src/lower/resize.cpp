@@ -4,7 +4,8 @@ namespace longshore::lower {
 namespace {
 
 /// Whether outputs from..to read (output + phase) / factor, counted from `start`.
-bool regular(const std::vector<std::int64_t>& map, plan::Span out, std::int64_t start, std::int64_t factor, std::int64_t& phase) {
+bool regular(const std::vector<std::int64_t>& map, plan::Span out, std::int64_t start,
+             std::int64_t factor, std::int64_t& phase) {
   for (phase = 0; phase < factor; phase++) {
     bool fits = true;
     for (std::int64_t i = out.from; i < out.to && fits; i++)
@@ -16,17 +17,21 @@ bool regular(const std::vector<std::int64_t>& map, plan::Span out, std::int64_t 
 
 }  // namespace
 
-Operation resize_operation(LayerEmitter& e, Tile in, const plan::TileShape& in_shape, Tile out, const plan::TileShape& shape,
-                           const Box& box, const plan::Reach& rows, const plan::Reach& columns) {
+Operation resize_operation(LayerEmitter& e, Tile in, const plan::TileShape& in_shape, Tile out,
+                           const plan::TileShape& shape, const Box& box, const plan::Reach& rows,
+                           const plan::Reach& columns) {
   const plan::ResizeMap& map = e.layer().resize;
   Resize o;
   o.in = in, o.out = out;
-  o.in_h = static_cast<std::uint32_t>(in_shape.rows), o.in_w = static_cast<std::uint32_t>(in_shape.columns);
+  o.in_h = static_cast<std::uint32_t>(in_shape.rows),
+  o.in_w = static_cast<std::uint32_t>(in_shape.columns);
   o.channels = static_cast<std::uint32_t>(in_shape.channels);
-  o.out_h = static_cast<std::uint32_t>(shape.rows), o.out_w = static_cast<std::uint32_t>(shape.columns);
+  o.out_h = static_cast<std::uint32_t>(shape.rows),
+  o.out_w = static_cast<std::uint32_t>(shape.columns);
   std::vector<std::uint16_t> indices;
-  const auto axis = [&](const std::vector<std::int64_t>& sources, plan::Span span, std::int64_t from, std::int64_t size_in,
-                        std::int64_t size_out, std::uint32_t& factor, std::uint32_t& phase, std::uint32_t& at) {
+  const auto axis = [&](const std::vector<std::int64_t>& sources, plan::Span span,
+                        std::int64_t from, std::int64_t size_in, std::int64_t size_out,
+                        std::uint32_t& factor, std::uint32_t& phase, std::uint32_t& at) {
     std::int64_t start = 0;
     const std::int64_t guess = size_in > 0 && size_out % size_in == 0 ? size_out / size_in : 0;
     if (guess > 0 && regular(sources, span, from, guess, start)) {
@@ -45,7 +50,9 @@ Operation resize_operation(LayerEmitter& e, Tile in, const plan::TileShape& in_s
   if (indices.empty()) return o;
   bool fresh = false;
   const std::uint32_t sram = e.parameter_turns(0).take({box.h.from, box.w.from, 0, 0}, fresh);
-  if (fresh) e.load_constants(e.pool().add(std::as_bytes(std::span(indices))), static_cast<std::int64_t>(indices.size() * 2), sram);
+  if (fresh)
+    e.load_constants(e.pool().add(std::as_bytes(std::span(indices))),
+                     static_cast<std::int64_t>(indices.size() * 2), sram);
   if (o.factor_h == 0) o.rows += sram;
   if (o.factor_w == 0) o.columns += sram;
   return o;

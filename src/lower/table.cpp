@@ -29,21 +29,25 @@ std::vector<std::int8_t> table_of(const Graph& g, const Node& n) {
   return {values.begin(), values.end()};
 }
 
-Operation table_operation(LayerEmitter& e, std::size_t stage, Tile in, Tile out, const plan::TileShape& shape) {
+Operation table_operation(LayerEmitter& e, std::size_t stage, Tile in, Tile out,
+                          const plan::TileShape& shape) {
   Table o;
   o.in = in, o.out = out;
-  o.height = static_cast<std::uint32_t>(shape.rows), o.width = static_cast<std::uint32_t>(shape.columns);
+  o.height = static_cast<std::uint32_t>(shape.rows),
+  o.width = static_cast<std::uint32_t>(shape.columns);
   o.channels = static_cast<std::uint32_t>(shape.channels);
   o.table = e.table(stage);
   return o;
 }
 
-Operation requantise_operation(LayerEmitter& e, std::size_t stage, Tile in, Tile out, const plan::TileShape& shape) {
+Operation requantise_operation(LayerEmitter& e, std::size_t stage, Tile in, Tile out,
+                               const plan::TileShape& shape) {
   const TensorType& from = stage == 0 ? e.input_type() : e.output_type(stage - 1);
   const Codes x = codes_of(from), y = codes_of(e.output_type(stage));
   Requantise o;
   o.in = in, o.out = out;
-  o.height = static_cast<std::uint32_t>(shape.rows), o.width = static_cast<std::uint32_t>(shape.columns);
+  o.height = static_cast<std::uint32_t>(shape.rows),
+  o.width = static_cast<std::uint32_t>(shape.columns);
   o.channels = static_cast<std::uint32_t>(shape.channels);
   o.in_scale = x.scale, o.out_scale = y.scale;
   o.in_zero = x.zero, o.out_zero = y.zero;

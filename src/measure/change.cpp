@@ -20,7 +20,8 @@ std::span<const std::byte> constants_of(const Program& p) {
 /// Index tables would lead anywhere if random, and random parameters are no numbers.
 bool may_be_anything(const Region& r) {
   const std::string_view operand = r.operand;
-  return r.space != Space::constants && operand != "parameters" && operand != "rows" && operand != "columns";
+  return r.space != Space::constants && operand != "parameters" && operand != "rows" &&
+         operand != "columns";
 }
 
 /// One of the two runs: memories, the CPU's view of the arena, and who runs the CPU's steps.
@@ -32,22 +33,33 @@ struct Side {
   Workspace workspace;
 
   Side(const Program& p, Host& h)
-      : program(&p), host(&h), arena(p.arena_bytes, NpuMemory::fresh_byte),
+      : program(&p),
+        host(&h),
+        arena(p.arena_bytes, NpuMemory::fresh_byte),
         memory(p.machine, p.machine.coherent ? 0 : p.arena_bytes, constants_of(p), false) {
     if (p.machine.coherent) memory.share(arena);
   }
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
-  const Instruction& at(Place place) const { return program->queues[static_cast<int>(place.queue)][place.index]; }
-  std::span<std::byte> bytes(const Region& r, int core) { return r.space == Space::sram ? memory.sram(core) : memory.dram(); }
+  const Instruction& at(Place place) const {
+    return program->queues[static_cast<int>(place.queue)][place.index];
+  }
+  std::span<std::byte> bytes(const Region& r, int core) {
+    return r.space == Space::sram ? memory.sram(core) : memory.dram();
+  }
 };
 
 class SideBySide {
  public:
-  SideBySide(const Program& program, const Program& changed, Place place, Host& host, Host& changed_host, std::uint64_t seed)
-      : a_(program, host), b_(changed, changed_host), place_(place), random_(seed),
-        sram_(program.machine.cores, Flags(program.machine.sram_bytes)), dram_(program.arena_bytes),
+  SideBySide(const Program& program, const Program& changed, Place place, Host& host,
+             Host& changed_host, std::uint64_t seed)
+      : a_(program, host),
+        b_(changed, changed_host),
+        place_(place),
+        random_(seed),
+        sram_(program.machine.cores, Flags(program.machine.sram_bytes)),
+        dram_(program.arena_bytes),
         view_(program.machine.coherent ? 0 : program.arena_bytes) {}
 
   Result<ChangeEffect> run() {
@@ -57,8 +69,10 @@ class SideBySide {
     effect_.control = is_control(a_.at(place_).operation);  // the order need not list it
     for (const Effect& e : order->order) {
       const Place at{static_cast<Queue>(e.engine % queue_count), e.index};
-      if (e.engine == cpu) LONGSHORE_TRY(step(e.index));
-      else LONGSHORE_TRY(instruction(at));
+      if (e.engine == cpu)
+        LONGSHORE_TRY(step(e.index));
+      else
+        LONGSHORE_TRY(instruction(at));
     }
     for (std::uint32_t v : a_.program->outputs) effect_.reaches_host |= value_differs(v);
     return effect_;
@@ -67,7 +81,9 @@ class SideBySide {
  private:
   using Flags = std::vector<unsigned char>;
 
-  Flags& flags(const Region& r, int core) { return r.space == Space::sram ? sram_[static_cast<std::size_t>(core)] : dram_; }
+  Flags& flags(const Region& r, int core) {
+    return r.space == Space::sram ? sram_[static_cast<std::size_t>(core)] : dram_;
+  }
 
   bool differs(const Region& r, int core) {
     if (r.space == Space::constants) return false;
@@ -96,7 +112,8 @@ class SideBySide {
     if (is_control(a.operation)) return {};
     const int core = a.core;
     const Regions of_a = regions_of(a), of_b = regions_of(b);
-    const bool reads = std::any_of(of_a.begin(), of_a.end(), [&](const Region& r) { return !r.write && differs(r, core); });
+    const bool reads = std::any_of(of_a.begin(), of_a.end(),
+                                   [&](const Region& r) { return !r.write && differs(r, core); });
     if (target) LONGSHORE_TRY(try_target(a, b));
     if (reads && !target) {
       reader(a.layer);
@@ -121,7 +138,8 @@ class SideBySide {
   static bool same_place(const Regions& regions, const Region& r) {
     return std::any_of(regions.begin(), regions.end(), [&](const Region& o) {
       return o.write && o.space == r.space && o.address == r.address && o.run == r.run &&
-             std::equal(o.count, o.count + 3, r.count) && std::equal(o.stride, o.stride + 3, r.stride);
+             std::equal(o.count, o.count + 3, r.count) &&
+             std::equal(o.stride, o.stride + 3, r.stride);
     });
   }
 
@@ -138,7 +156,8 @@ class SideBySide {
     std::ranges::copy(from.dram, s.memory.dram().begin());
   }
 
-  /// Random codes into the region, or only into its bytes that differ; accumulators stay far from overflow.
+  /// Random codes into the region, or only into its bytes that differ; accumulators stay far from
+  /// overflow.
   void scramble(Snapshot& s, const Region& r, const Flags* only) {
     std::vector<std::byte>& bytes = r.space == Space::sram ? s.sram : s.dram;
     const bool words = std::string_view(r.operand) == "accumulators";
@@ -191,7 +210,8 @@ class SideBySide {
         const auto& x = r.space == Space::sram ? before.sram : before.dram;
         const auto& y = r.space == Space::sram ? after.sram : after.dram;
         each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
-          effect_.sensitive_reader |= std::memcmp(x.data() + begin, y.data() + begin, end - begin) != 0;
+          effect_.sensitive_reader |=
+              std::memcmp(x.data() + begin, y.data() + begin, end - begin) != 0;
         });
       }
     }
@@ -205,7 +225,8 @@ class SideBySide {
     if (v.storage == Storage::dynamic) return dynamic_differs_;
     if (v.storage != Storage::arena || !v.fixed_shape) return false;
     const std::size_t bytes = static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype);
-    return bytes > 0 && std::memcmp(a_.arena.data() + v.offset, b_.arena.data() + v.offset, bytes) != 0;
+    return bytes > 0 &&
+           std::memcmp(a_.arena.data() + v.offset, b_.arena.data() + v.offset, bytes) != 0;
   }
 
   Status step(std::uint32_t index) {
@@ -220,7 +241,8 @@ class SideBySide {
     } else if (s.kind == Step::Kind::invalidate && !shared) {
       a_.memory.invalidate(a_.arena, s.offset, s.bytes);
       b_.memory.invalidate(b_.arena, s.offset, s.bytes);
-      std::copy_n(dram_.begin() + static_cast<std::ptrdiff_t>(s.offset), s.bytes, view_.begin() + static_cast<std::ptrdiff_t>(s.offset));
+      std::copy_n(dram_.begin() + static_cast<std::ptrdiff_t>(s.offset), s.bytes,
+                  view_.begin() + static_cast<std::ptrdiff_t>(s.offset));
     } else if (s.kind == Step::Kind::op) {
       if (std::ranges::any_of(s.inputs, [&](std::uint32_t v) { return value_differs(v); })) {
         reader(s.layer);
@@ -234,7 +256,8 @@ class SideBySide {
         if (v == no_index) continue;
         const ProgramValue& value = a_.program->values[v];
         if (value.storage != Storage::arena || !value.fixed_shape) continue;
-        const std::uint64_t bytes = static_cast<std::uint64_t>(value.shape.elements()) * size_bytes(value.dtype);
+        const std::uint64_t bytes =
+            static_cast<std::uint64_t>(value.shape.elements()) * size_bytes(value.dtype);
         a_.memory.cpu_wrote(value.offset, bytes);
         b_.memory.cpu_wrote(value.offset, bytes);
       }
@@ -245,7 +268,8 @@ class SideBySide {
   }
 
   void reader(std::uint32_t layer) {
-    if (layer != no_index && std::ranges::find(effect_.readers, layer) == effect_.readers.end()) effect_.readers.push_back(layer);
+    if (layer != no_index && std::ranges::find(effect_.readers, layer) == effect_.readers.end())
+      effect_.readers.push_back(layer);
   }
 
   Side a_, b_;
@@ -259,8 +283,8 @@ class SideBySide {
 
 }  // namespace
 
-Result<ChangeEffect> effect_of_change(const Program& program, const Program& changed, Place place, Host& host,
-                                      Host& changed_host, std::uint64_t seed) {
+Result<ChangeEffect> effect_of_change(const Program& program, const Program& changed, Place place,
+                                      Host& host, Host& changed_host, std::uint64_t seed) {
   return SideBySide(program, changed, place, host, changed_host, seed).run();
 }
 
@@ -277,19 +301,27 @@ void merge(ChangeEffect& to, const ChangeEffect& other) {
 Judgement judge(const ChangeEffect& e, const Program& program) {
   using enum Judgement::Verdict;
   if (e.control)
-    return {timing_only, "it moves no bytes, and the verifier has proved that every order it allows gives the same bytes"};
+    return {timing_only,
+            "it moves no bytes, and the verifier has proved that every order it allows gives the "
+            "same bytes"};
   if (e.changed_bytes == 0 && !e.sensitive)
-    return {dead, str("the operand has no effect: with ", trials, " random contents of what it reads, the instruction writes the same bytes")};
+    return {dead, str("the operand has no effect: with ", trials,
+                      " random contents of what it reads, the instruction writes the same bytes")};
   if (e.changed_bytes == 0)
-    return {unnoticed, "with other contents the instruction would write other bytes, but not for these samples"};
+    return {
+        unnoticed,
+        "with other contents the instruction would write other bytes, but not for these samples"};
   if (e.readers.empty() && !e.reaches_host)
-    return {dead, str("nothing reads the ", e.changed_bytes, " bytes that it changes before they are written again")};
+    return {dead, str("nothing reads the ", e.changed_bytes,
+                      " bytes that it changes before they are written again")};
   std::string names;
-  for (std::uint32_t layer : e.readers) names += str(names.empty() ? "" : ", ", "'", program.layers[layer], "'");
+  for (std::uint32_t layer : e.readers)
+    names += str(names.empty() ? "" : ", ", "'", program.layers[layer], "'");
   if (!e.sensitive_reader && !e.reaches_host)
     return {dead, str("the ", e.changed_bytes, " bytes that it changes are read by ", names,
                       ", which writes the same bytes whatever they hold")};
-  return {unnoticed, str(e.changed_bytes, " bytes change and are read by ", names, ", but no layer of these samples shows it")};
+  return {unnoticed, str(e.changed_bytes, " bytes change and are read by ", names,
+                         ", but no layer of these samples shows it")};
 }
 
 }  // namespace longshore

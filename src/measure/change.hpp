@@ -21,17 +21,17 @@ struct ChangeEffect {
   bool control = false;
   /// For some contents of the bytes that it reads, it writes other bytes than before the change.
   bool sensitive = false;
-  std::uint64_t changed_bytes = 0;           // that differed right after it; the most of any sample
-  std::vector<std::uint32_t> readers;        // layers that read such a byte, or one that follows from it
-  bool sensitive_reader = false;             // a reader would write other bytes for other contents of these
-  bool reaches_host = false;                 // the caller looks at a byte that differs
+  std::uint64_t changed_bytes = 0;     // that differed right after it; the most of any sample
+  std::vector<std::uint32_t> readers;  // layers that read such a byte, or one that follows from it
+  bool sensitive_reader = false;  // a reader would write other bytes for other contents of these
+  bool reaches_host = false;      // the caller looks at a byte that differs
 };
 
 /// Runs both programs side by side in one legal order, on the same inputs, and follows the bytes
 /// that differ. The programs differ in the instruction at `place` alone; both must have passed the
 /// verifier. The hosts run the CPU's steps of each. `seed` draws the contents for `sensitive`.
-Result<ChangeEffect> effect_of_change(const Program& program, const Program& changed, Place place, Host& host,
-                                      Host& changed_host, std::uint64_t seed);
+Result<ChangeEffect> effect_of_change(const Program& program, const Program& changed, Place place,
+                                      Host& host, Host& changed_host, std::uint64_t seed);
 /// Adds what another sample showed.
 void merge(ChangeEffect&, const ChangeEffect& other);
 

@@ -16,7 +16,8 @@ Comparison::Comparison(Graph reference, Strictness strictness)
     : reference_(std::move(reference)), strictness_(strictness) {
   for (std::size_t n = 0; n < reference_.nodes.size(); n++)
     for (std::size_t o = 0; o < reference_.nodes[n].outputs.size(); o++)
-      if (reference_.nodes[n].outputs[o] != no_value) made_by_[reference_.nodes[n].outputs[o]] = {n, o};
+      if (reference_.nodes[n].outputs[o] != no_value)
+        made_by_[reference_.nodes[n].outputs[o]] = {n, o};
 }
 
 LayerDifference& Comparison::layer(std::size_t node, std::size_t output) {
@@ -33,8 +34,10 @@ LayerDifference& Comparison::layer(std::size_t node, std::size_t output) {
   if (!is_float(v.type.dtype) || strictness_ == Strictness::bytes) return l;
   l.bound.exact = false;
   // A node with subgraphs is a run of its own.
-  if (strictness_ == Strictness::outputs || !n.subgraphs.empty()) l.bound.of_largest = 1e-4;
-  else l.bound.rtol = n.op->float_rtol, l.bound.atol = n.op->float_atol;
+  if (strictness_ == Strictness::outputs || !n.subgraphs.empty())
+    l.bound.of_largest = 1e-4;
+  else
+    l.bound.rtol = n.op->float_rtol, l.bound.atol = n.op->float_atol;
   return l;
 }
 
@@ -54,7 +57,8 @@ std::vector<Tensor> Comparison::add_entire(std::span<const Tensor> inputs, const
 
 void Comparison::add_single(std::span<const Tensor> inputs, const RunNode& run) {
   std::map<ValueId, Tensor> values;
-  for (std::size_t i = 0; i < inputs.size() && i < reference_.inputs.size(); i++) values[reference_.inputs[i]] = inputs[i];
+  for (std::size_t i = 0; i < inputs.size() && i < reference_.inputs.size(); i++)
+    values[reference_.inputs[i]] = inputs[i];
   EvaluateOptions options;
   options.observe = [&](ValueId v, const TensorView& view) { values[v] = copy_tensor(view); };
   evaluate(reference_, inputs, options);
@@ -132,10 +136,13 @@ Graph single_node(const Graph& g, const Node& node, std::vector<ValueId>& inputs
 namespace {
 
 /// The value of the float graph that a value of the quantised graph stands for.
-std::optional<ValueId> float_value(const Graph& f, const std::map<std::string, ValueId, std::less<>>& by_name,
-                                   const std::map<std::string, ValueId, std::less<>>& quantised, std::string_view name) {
+std::optional<ValueId> float_value(const Graph& f,
+                                   const std::map<std::string, ValueId, std::less<>>& by_name,
+                                   const std::map<std::string, ValueId, std::less<>>& quantised,
+                                   std::string_view name) {
   auto it = by_name.find(name);
-  if (it == by_name.end() && name.ends_with("_q")) it = by_name.find(name.substr(0, name.size() - 2));
+  if (it == by_name.end() && name.ends_with("_q"))
+    it = by_name.find(name.substr(0, name.size() - 2));
   if (it == by_name.end()) return {};
   ValueId v = it->second;
   // A Relu or Clip that became part of the node before it has left no value of its own.
@@ -145,7 +152,8 @@ std::optional<ValueId> float_value(const Graph& f, const std::map<std::string, V
     for (const Node& n : f.nodes) {
       users += static_cast<int>(std::ranges::count(n.inputs, v));
       if (std::ranges::find(n.inputs, v) != n.inputs.end()) only = &n;
-      for (const Subgraph& s : n.subgraphs) users += static_cast<int>(std::ranges::count(s.captures, v));
+      for (const Subgraph& s : n.subgraphs)
+        users += static_cast<int>(std::ranges::count(s.captures, v));
     }
     if (users != 1 || !only || (only->op->name != "Relu" && only->op->name != "Clip")) return v;
     const std::string& next = f[only->outputs[0]].name;
@@ -227,8 +235,9 @@ std::string describe(const LayerDifference& l) {
   const Difference& d = l.difference;
   if (!d.mismatch.empty()) return str(where, ": ", d.mismatch);
   if (!d.first) return str(where, ": equal");
-  return str(where, " at ", print(d.first->at), ", sample ", d.first->sample, ": got ", d.first->got, ", want ",
-             d.first->want, " (", d.different, " of ", d.elements, " elements differ)");
+  return str(where, " at ", print(d.first->at), ", sample ", d.first->sample, ": got ",
+             d.first->got, ", want ", d.first->want, " (", d.different, " of ", d.elements,
+             " elements differ)");
 }
 
 }  // namespace longshore

@@ -1,4 +1,5 @@
-// Comparison layer by layer. Two sides are matched by the names of values; docs/compare.md is the chapter.
+// Comparison layer by layer. Two sides are matched by the names of values; docs/compare.md is the
+// chapter.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,12 +18,13 @@ using Values = std::map<std::string, Tensor, std::less<>>;
 /// Runs one side as a whole and gives every value that it computes.
 using RunAll = std::function<Values(std::span<const Tensor> inputs)>;
 /// Runs a graph of a single node on inputs in the order of its inputs; gives its outputs.
-using RunNode = std::function<std::vector<Tensor>(const Graph& one_node, std::span<const Tensor> inputs)>;
+using RunNode =
+    std::function<std::vector<Tensor>(const Graph& one_node, std::span<const Tensor> inputs)>;
 
 /// One value that a node of the reference computes.
 struct LayerDifference {
   std::string node, op, value;
-  std::size_t position = 0;   // of the node in the reference graph
+  std::size_t position = 0;  // of the node in the reference graph
   TensorType type;
   Bound bound;
   Difference difference;
@@ -31,7 +33,7 @@ struct LayerDifference {
 enum class Strictness : std::uint8_t {
   bytes,      // every byte
   op_bounds,  // integers byte by byte, floats within the bound that the operator states
-  outputs,    // the same, but floats within 1e-4 of the largest element: errors of whole runs add up
+  outputs,  // the same, but floats within 1e-4 of the largest element: errors of whole runs add up
 };
 
 /// Holds what another engine computes against the reference kernels, value by value.

@@ -33,7 +33,8 @@ Dataset open_dataset(std::string_view spec, DatasetRequest request) {
     if (f->recognises && f->recognises(request.path)) return f->open(request);
     known += str(known.empty() ? "" : ", ", f->name);
   }
-  fail(Code::bad_argument, "'", spec, "' is no data set: expected one of ", known, " (NAME or NAME:PATH), or a folder class/image");
+  fail(Code::bad_argument, "'", spec, "' is no data set: expected one of ", known,
+       " (NAME or NAME:PATH), or a folder class/image");
 }
 
 std::vector<std::size_t> pick_samples(std::size_t count, std::size_t limit) {
@@ -50,7 +51,8 @@ std::vector<std::size_t> pick_samples(std::size_t count, std::size_t limit) {
 Shape fitting_shape(const TensorType& input, std::int64_t elements, std::string_view has) {
   Shape shape;
   for (const Dim& d : input.dims) shape.push(d.known() ? d.value : 1);
-  if (input.dtype != DType::f32 || !input.ranked || input.rank() > max_rank || shape.elements() != elements)
+  if (input.dtype != DType::f32 || !input.ranked || input.rank() > max_rank ||
+      shape.elements() != elements)
     fail(Code::bad_argument, "the model takes ", print(input), ", the data set has ", has);
   return shape;
 }

@@ -46,8 +46,8 @@ std::span<const DatasetFormat* const> all();  // generated, src/measure/datasets
 /// Throws, naming the formats, where nothing fits.
 Dataset open_dataset(std::string_view spec, DatasetRequest request);
 
-/// At most `limit` of `count` samples, in order: always the same ones, chosen at random, so that neither
-/// sorted nor interleaved classes are favoured.
+/// At most `limit` of `count` samples, in order: always the same ones, chosen at random, so that
+/// neither sorted nor interleaved classes are favoured.
 std::vector<std::size_t> pick_samples(std::size_t count, std::size_t limit);
 
 /// True where `spec` begins with the name of a format, so that it is no plain path.

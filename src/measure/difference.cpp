@@ -15,17 +15,22 @@ namespace {
 
 template <class T>
 double number(T x) {
-  if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(x);
-  else if constexpr (std::is_same_v<T, Bool8>) return bool(x) ? 1 : 0;
-  else if constexpr (std::is_same_v<T, Int4> || std::is_same_v<T, UInt4> || std::is_same_v<T, Int2> || std::is_same_v<T, UInt2>)
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<double>(x);
+  else if constexpr (std::is_same_v<T, Bool8>)
+    return bool(x) ? 1 : 0;
+  else if constexpr (std::is_same_v<T, Int4> || std::is_same_v<T, UInt4> ||
+                     std::is_same_v<T, Int2> || std::is_same_v<T, UInt2>)
     return static_cast<int>(x);
-  else return static_cast<double>(static_cast<float>(x));
+  else
+    return static_cast<double>(static_cast<float>(x));
 }
 
 bool near(double got, double want, const Bound& bound, double largest) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
   if (std::isinf(want) || std::isinf(got)) return got == want;
-  return std::abs(got - want) <= bound.atol + bound.rtol * std::abs(want) + bound.of_largest * largest;
+  return std::abs(got - want) <=
+         bound.atol + bound.rtol * std::abs(want) + bound.of_largest * largest;
 }
 
 Shape position(std::int64_t element, const Shape& dims) {
@@ -39,12 +44,14 @@ Shape position(std::int64_t element, const Shape& dims) {
 
 }  // namespace
 
-void Difference::add(const TensorView& got, const TensorView& want, const Bound& bound, std::size_t sample) {
+void Difference::add(const TensorView& got, const TensorView& want, const Bound& bound,
+                     std::size_t sample) {
   elements += want.elements();
   bytes += static_cast<std::int64_t>(want.bytes());
   if (got.dtype != want.dtype || !(got.shape == want.shape)) {
     if (mismatch.empty())
-      mismatch = str("got ", print(TensorType(got.dtype, got.shape)), ", want ", print(TensorType(want.dtype, want.shape)));
+      mismatch = str("got ", print(TensorType(got.dtype, got.shape)), ", want ",
+                     print(TensorType(want.dtype, want.shape)));
     different += want.elements();
     different_bytes += static_cast<std::int64_t>(want.bytes());
     error_error_ = std::numeric_limits<double>::infinity();

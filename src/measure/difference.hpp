@@ -10,14 +10,14 @@ namespace longshore {
 /// The first element that is not as it should be.
 struct FirstDifference {
   std::size_t sample = 0;
-  Shape at;                   // its index on each axis
+  Shape at;  // its index on each axis
   double got = 0, want = 0;
 };
 
 /// When two elements count as equal.
 struct Bound {
-  /// Byte by byte; else floats within atol + rtol * |want| + of_largest * (the largest |want| of the
-  /// sample), NaN equal to NaN.
+  /// Byte by byte; else floats within atol + rtol * |want| + of_largest * (the largest |want| of
+  /// the sample), NaN equal to NaN.
   bool exact = true;
   double rtol = 0, atol = 0, of_largest = 0;
 };
@@ -29,11 +29,11 @@ class Difference {
   /// Adds one sample. Type and dims that differ make every byte of `want` different.
   void add(const TensorView& got, const TensorView& want, const Bound&, std::size_t sample);
 
-  std::int64_t elements = 0, different = 0;      // compared; those that are not equal
-  std::int64_t bytes = 0, different_bytes = 0;   // the latter: within elements that are not equal
-  double max_abs = 0, max_rel = 0;               // of |got - want|, and over |want| where that is not 0
-  double largest = 0;                            // |want|
-  std::string mismatch;                          // type or dims that differ; empty: they agree
+  std::int64_t elements = 0, different = 0;     // compared; those that are not equal
+  std::int64_t bytes = 0, different_bytes = 0;  // the latter: within elements that are not equal
+  double max_abs = 0, max_rel = 0;  // of |got - want|, and over |want| where that is not 0
+  double largest = 0;               // |want|
+  std::string mismatch;             // type or dims that differ; empty: they agree
   std::optional<FirstDifference> first;
 
   bool equal() const { return different == 0 && mismatch.empty(); }

@@ -9,14 +9,16 @@
 namespace longshore {
 ReferenceHost::ReferenceHost(const Program& program, const Graph& graph)
     : program_(program), graph_(graph), work_(program.steps.size()), held_(program.values.size()) {
-  check(program.values.size() >= graph.values.size(), "the program has fewer values than its graph");
+  check(program.values.size() >= graph.values.size(),
+        "the program has fewer values than its graph");
   for (std::size_t i = 0; i < program.steps.size(); i++) prepare(i);
 }
 
 void ReferenceHost::prepare(std::size_t at) {
   const Step& step = program_.steps[at];
   if (step.kind != Step::Kind::op || step.outputs.empty()) return;
-  const std::uint32_t first = *std::ranges::find_if(step.outputs, [](std::uint32_t v) { return v != no_index; });
+  const std::uint32_t first =
+      *std::ranges::find_if(step.outputs, [](std::uint32_t v) { return v != no_index; });
   if (first >= graph_.values.size()) return;  // a copy between places of one value
   const Node* node = graph_.def(ValueId(first));
   if (!node || node->op->name != step.name || node->op->domain != step.domain)
@@ -30,13 +32,15 @@ void ReferenceHost::prepare(std::size_t at) {
 
 void ReferenceHost::start(std::span<const Tensor> inputs) {
   if (inputs.size() != program_.inputs.size())
-    fail(Code::bad_argument, inputs.size(), " inputs are given, the program takes ", program_.inputs.size());
+    fail(Code::bad_argument, inputs.size(), " inputs are given, the program takes ",
+         program_.inputs.size());
   std::ranges::fill(held_, Tensor());
   computed_.clear();
   for (std::size_t i = 0; i < inputs.size(); i++) {
     const ProgramValue& want = program_.values[program_.inputs[i]];
     if (inputs[i].dtype != want.dtype || (want.fixed_shape && !(inputs[i].shape == want.shape)))
-      fail(Code::bad_argument, "input '", want.name, "' is ", print(TensorType(want.dtype, want.shape)), ", found ",
+      fail(Code::bad_argument, "input '", want.name, "' is ",
+           print(TensorType(want.dtype, want.shape)), ", found ",
            print(TensorType(inputs[i].dtype, inputs[i].shape)));
     held_[program_.inputs[i]] = inputs[i];
   }
@@ -47,13 +51,17 @@ Tensor ReferenceHost::value(std::uint32_t index, std::span<const std::byte> aren
   switch (v.storage) {
     case Storage::arena: {
       const std::size_t bytes = static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype);
-      check(v.offset <= arena.size() && bytes <= arena.size() - v.offset, "a value lies outside the arena");
+      check(v.offset <= arena.size() && bytes <= arena.size() - v.offset,
+            "a value lies outside the arena");
       return {v.dtype, v.shape, copy_blob(arena.data() + v.offset, bytes)};
     }
     case Storage::constant:
-      return index < graph_.values.size() && graph_.values[index].constant.present() ? graph_.values[index].constant
-             : Tensor{v.dtype, v.shape, copy_blob(program_.constants->bytes().data() + v.offset,
-                                                  static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype))};
+      return index < graph_.values.size() && graph_.values[index].constant.present()
+                 ? graph_.values[index].constant
+                 : Tensor{v.dtype, v.shape,
+                          copy_blob(
+                              program_.constants->bytes().data() + v.offset,
+                              static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype))};
     case Storage::view: {
       Tensor t = value(v.view_of, arena);
       t.shape = v.shape;
@@ -71,7 +79,8 @@ void ReferenceHost::run(const Step& step, const Work* work, std::span<std::byte>
     for (std::uint32_t v : work->inputs) in.push_back(value(v, arena));
     out = evaluate(work->node, in);
   } else {
-    check(step.name == "Identity" && step.inputs.size() == 1, "only a copy may have a value beyond the graph's");
+    check(step.name == "Identity" && step.inputs.size() == 1,
+          "only a copy may have a value beyond the graph's");
     out.push_back(value(step.inputs[0], arena));
   }
   std::size_t next = 0;
@@ -80,8 +89,10 @@ void ReferenceHost::run(const Step& step, const Work* work, std::span<std::byte>
     const Tensor& t = out.at(next++);
     const ProgramValue& place = program_.values[v];
     if (place.storage == Storage::arena) {
-      const std::size_t bytes = static_cast<std::size_t>(place.shape.elements()) * size_bytes(place.dtype);
-      check(bytes == t.bytes() && place.offset <= arena.size() && bytes <= arena.size() - place.offset,
+      const std::size_t bytes =
+          static_cast<std::size_t>(place.shape.elements()) * size_bytes(place.dtype);
+      check(bytes == t.bytes() && place.offset <= arena.size() &&
+                bytes <= arena.size() - place.offset,
             "a step's output does not fit its place");
       if (bytes > 0) std::memcpy(arena.data() + place.offset, t.blob->bytes().data(), bytes);
     } else {
@@ -91,7 +102,8 @@ void ReferenceHost::run(const Step& step, const Work* work, std::span<std::byte>
   }
 }
 
-Status ReferenceHost::run_step(const Step& step, std::size_t index, std::span<std::byte> arena) noexcept {
+Status ReferenceHost::run_step(const Step& step, std::size_t index,
+                               std::span<std::byte> arena) noexcept {
   try {
     run(step, work_[index].get(), arena);
     return {};

@@ -9,8 +9,8 @@
 
 namespace longshore {
 
-/// Runs the CPU's steps of a compiled graph with the reference kernels: the simulator's other half in
-/// a comparison. Program::values[i] stands for graph.values[i]; the program may have more.
+/// Runs the CPU's steps of a compiled graph with the reference kernels: the simulator's other half
+/// in a comparison. Program::values[i] stands for graph.values[i]; the program may have more.
 class ReferenceHost final : public Host {
  public:
   /// Both must outlive it. Throws where the program does not fit the graph.
@@ -29,7 +29,7 @@ class ReferenceHost final : public Host {
 
  private:
   struct Work {
-    Graph node;                        // the step's node alone
+    Graph node;                         // the step's node alone
     std::vector<std::uint32_t> inputs;  // of the program, for the inputs of `node`
   };
   void prepare(std::size_t step);

@@ -11,16 +11,17 @@ std::span<const Operator> operator_table() {
   static const std::vector<Operator> table = [] {
     std::vector<Operator> rows;
     for (const OpDef* op : ops::all())
-      if (op->eval) rows.push_back({op->domain, op->name, op->scratch, op->eval, op->eval_quantised, &op->schema,
-                                       op->quant == Quant::table});
+      if (op->eval)
+        rows.push_back({op->domain, op->name, op->scratch, op->eval, op->eval_quantised,
+                        &op->schema, op->quant == Quant::table});
     return rows;
   }();
   return table;
 }
 
 Specialise specialiser(Graph graph, std::function<Graph(const Graph&)> prepare) {
-  return [graph = std::make_shared<const Graph>(std::move(graph)), prepare = std::move(prepare)](
-             std::span<const Shape> dims) -> Result<Program> {
+  return [graph = std::make_shared<const Graph>(std::move(graph)),
+          prepare = std::move(prepare)](std::span<const Shape> dims) -> Result<Program> {
     try {
       InferOptions options;
       for (std::size_t i = 0; i < graph->inputs.size() && i < dims.size(); i++)
@@ -42,7 +43,8 @@ struct Runner::State {
   std::optional<Model> model;
   std::optional<Context> context;
 
-  static void done(void* self, const Program& program, std::uint32_t step, std::span<const TensorView> values, double) {
+  static void done(void* self, const Program& program, std::uint32_t step,
+                   std::span<const TensorView> values, double) {
     const auto& state = *static_cast<const State*>(self);
     for (std::uint32_t v : program.steps[step].outputs)
       if (v != no_index && v < state.graph_values) state.observe(ValueId(v), values[v]);
@@ -77,7 +79,8 @@ std::vector<Tensor> Runner::run(std::span<const Tensor> inputs) {
   Context& context = *state_->context;
   require(context.run(views));
   std::vector<Tensor> out;
-  for (std::size_t i = 0; i < context.output_count(); i++) out.push_back(copy_tensor(context.output(i)));
+  for (std::size_t i = 0; i < context.output_count(); i++)
+    out.push_back(copy_tensor(context.output(i)));
   return out;
 }
 

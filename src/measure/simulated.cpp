@@ -6,7 +6,8 @@
 
 namespace longshore {
 
-SimulatedGraph::SimulatedGraph(const Graph& g, const Program& p, SimulatorOptions options) : program_(p), host_(p, g) {
+SimulatedGraph::SimulatedGraph(const Graph& g, const Program& p, SimulatorOptions options)
+    : program_(p), host_(p, g) {
   Result<Simulator> simulator = Simulator::create(p, options);
   require(simulator.status());
   simulator_.emplace(std::move(*simulator));
@@ -16,7 +17,8 @@ SimulatedGraph::SimulatedGraph(const Graph& g, const Program& p, SimulatorOption
 std::vector<Tensor> SimulatedGraph::run(std::span<const Tensor> inputs, std::uint64_t order_seed) {
   host_.start(inputs);
   std::ranges::fill(arena_, NpuMemory::fresh_byte);
-  require(order_seed == 0 ? simulator_->run(arena_, host_) : simulator_->run_in_random_order(arena_, host_, order_seed));
+  require(order_seed == 0 ? simulator_->run(arena_, host_)
+                          : simulator_->run_in_random_order(arena_, host_, order_seed));
   std::vector<Tensor> out;
   for (std::uint32_t v : program_.outputs) out.push_back(value(v));
   return out;

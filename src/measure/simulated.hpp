@@ -7,8 +7,8 @@
 
 namespace longshore {
 
-/// Runs a program on the simulated NPU; its CPU steps run the reference kernels of the graph that it was
-/// lowered from. For comparison: what differs then is the NPU's doing.
+/// Runs a program on the simulated NPU; its CPU steps run the reference kernels of the graph that
+/// it was lowered from. For comparison: what differs then is the NPU's doing.
 class SimulatedGraph {
  public:
   /// Both must outlive this. Throws what the program's check says.

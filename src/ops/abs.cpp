@@ -5,8 +5,10 @@ namespace {
 
 template <class T>
 T absolute(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
-  else return x < T{0} ? wrapping_subtract(T{0}, x) : x;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fabs(x);
+  else
+    return x < T{0} ? wrapping_subtract(T{0}, x) : x;
 }
 
 }  // namespace
@@ -22,8 +24,7 @@ extern constinit const OpDef op_abs = {
     .facts = facts_rank,
     .quant = Quant::table,
     .form = Form::table,
-    .examples = {"(x: f32[2,5]) { y = Abs(x) return y }",
-                 "(x: i16[4]) { y = Abs(x) return y }",
+    .examples = {"(x: f32[2,5]) { y = Abs(x) return y }", "(x: i16[4]) { y = Abs(x) return y }",
                  "(x: u8[4]) { y = Abs(x) return y }"},
 };
 

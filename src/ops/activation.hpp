@@ -22,7 +22,8 @@ T gelu(T x) {
 /// The near formula: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 template <class T>
 T gelu_tanh(T x) {
-  const T inner = static_cast<T>(0.79788456080286535588) * (x + static_cast<T>(0.044715) * x * x * x);
+  const T inner =
+      static_cast<T>(0.79788456080286535588) * (x + static_cast<T>(0.044715) * x * x * x);
   return static_cast<T>(0.5) * x * (1 + std::tanh(inner));
 }
 

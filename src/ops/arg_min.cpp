@@ -4,7 +4,9 @@ namespace longshore::ops {
 
 extern constinit const OpDef op_arg_min = {
     .name = "ArgMin",
-    .doc = "Where the smallest element along the axis is: the first such, or the last with select_last_index.",
+    .doc =
+        "Where the smallest element along the axis is: the first such, or the last with "
+        "select_last_index.",
     .since = 13,
     .schema = {.inputs = {{"data", type_set::numbers}},
                .outputs = {{"reduced", type_set::int64}},
@@ -12,8 +14,9 @@ extern constinit const OpDef op_arg_min = {
     .infer = infer_arg,
     .eval = eval_arg<[](auto a, auto b) { return a < b; }>,
     .facts = facts_rank,
-    .examples = {"(x: f32[2,3,4]) { y = ArgMin(x, axis=1) return y }",
-                 "(x: u8[2,3]) { y = ArgMin(x, axis=-1, keepdims=0, select_last_index=1) return y }"},
+    .examples =
+        {"(x: f32[2,3,4]) { y = ArgMin(x, axis=1) return y }",
+         "(x: u8[2,3]) { y = ArgMin(x, axis=-1, keepdims=0, select_last_index=1) return y }"},
 };
 
 }  // namespace longshore::ops

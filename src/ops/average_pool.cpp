@@ -14,11 +14,12 @@ Status eval(EvalContext& c) noexcept {
   visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t p = 0, planes = x.shape[0] * x.shape[1]; p < planes; p++) {
       const T* from = x.as<T>() + p * w.in_plane();
-      for_each_window(w, [&](std::int64_t at, const std::int64_t (&o)[3], const Range (&taps)[3]) {
+      for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
         Compute<T> sum = 0;
         for_each_tap(w, o, taps, [&](std::int64_t i) { sum += static_cast<Compute<T>>(from[i]); });
         const std::int64_t count = average_count(w, o, taps, padding);
-        y.as<T>()[p * w.out_plane() + at] = static_cast<T>(count > 0 ? sum / static_cast<Compute<T>>(count) : Compute<T>{0});
+        y.as<T>()[p * w.out_plane() + at] =
+            static_cast<T>(count > 0 ? sum / static_cast<Compute<T>>(count) : Compute<T>{0});
       });
     }
   });
@@ -36,17 +37,20 @@ Status eval_codes(EvalContext& c) noexcept {
   MutableView y;
   LONGSHORE_TRY(c.output(0, window_shape(x.shape, x.shape[1], w), y));
   const CodeRange codes = code_range(y.dtype);
-  const std::int32_t low = codes.lowest, high = codes.highest;  // no binding: clang 14 cannot capture one
+  const std::int32_t low = codes.lowest,
+                     high = codes.highest;  // no binding: clang 14 cannot capture one
   for (std::int64_t p = 0, planes = x.shape[0] * x.shape[1]; p < planes; p++)
-    for_each_window(w, [&](std::int64_t at, const std::int64_t (&o)[3], const Range (&taps)[3]) {
+    for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
       std::uint32_t sum = 0;  // wraps around as every int32 accumulator does
       for_each_tap(w, o, taps, [&](std::int64_t i) {
         sum += static_cast<std::uint32_t>(load_code(x, p * w.in_plane() + i) - from.zero_point[0]);
       });
       const std::int64_t count = std::max<std::int64_t>(1, average_count(w, o, taps, padding));
-      const Multiplier m = make_multiplier(from.scale[0], 1.0f, to.scale[0] * static_cast<float>(count));
-      store_code(y, p * w.out_plane() + at,
-                 requantise(static_cast<std::int32_t>(sum), m, to.zero_point[0], low, high, c.rounding));
+      const Multiplier m =
+          make_multiplier(from.scale[0], 1.0f, to.scale[0] * static_cast<float>(count));
+      store_code(
+          y, p * w.out_plane() + at,
+          requantise(static_cast<std::int32_t>(sum), m, to.zero_point[0], low, high, c.rounding));
     });
   return {};
 }
@@ -55,7 +59,8 @@ Status eval_codes(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_average_pool = {
     .name = "AveragePool",
-    .doc = "The mean of each window: over the elements inside the input, or inside the padded input.",
+    .doc =
+        "The mean of each window: over the elements inside the input, or inside the padded input.",
     .since = 22,
     .schema = {.inputs = {{"X", pool_types, "T"}},
                .outputs = {{"Y", pool_types, "T"}},
@@ -72,10 +77,13 @@ extern constinit const OpDef op_average_pool = {
     .facts = pool_facts,
     .quant = Quant::integer,
     .form = Form::pool,
-    .examples = {"(x: f32[1,2,7,5]) { y = AveragePool(x, kernel_shape=[3,2], strides=[2,2], pads=[1,1,0,0], "
+    .examples = {"(x: f32[1,2,7,5]) { y = AveragePool(x, kernel_shape=[3,2], strides=[2,2], "
+                 "pads=[1,1,0,0], "
                  "count_include_pad=1, ceil_mode=1) return y }",
-                 "(x: f64[1,1,9]) { y = AveragePool(x, kernel_shape=[2], dilations=[3], auto_pad=\"SAME_LOWER\") return y }",
-                 "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,2,2] q(0.4, 5) = AveragePool(x, kernel_shape=[3,3]) return y }"},
+                 "(x: f64[1,1,9]) { y = AveragePool(x, kernel_shape=[2], dilations=[3], "
+                 "auto_pad=\"SAME_LOWER\") return y }",
+                 "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,2,2] q(0.4, 5) = AveragePool(x, "
+                 "kernel_shape=[3,3]) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -25,9 +25,11 @@ Status eval(EvalContext& c) noexcept {
   const std::int64_t area = dims.rank > 2 ? dims.product(2, dims.rank) : 1;
   for (std::size_t i = 1; i < 5; i++)
     if (c.input(i).elements() != channels)
-      return Status::error(Code::bad_argument, "scale, bias, mean and variance need %lld elements, found %lld",
-                           static_cast<long long>(channels), static_cast<long long>(c.input(i).elements()));
-  const double epsilon = c.attributes.real("epsilon", 1e-5f), momentum = c.attributes.real("momentum", 0.9f);
+      return Status::error(
+          Code::bad_argument, "scale, bias, mean and variance need %lld elements, found %lld",
+          static_cast<long long>(channels), static_cast<long long>(c.input(i).elements()));
+  const double epsilon = c.attributes.real("epsilon", 1e-5f),
+               momentum = c.attributes.real("momentum", 0.9f);
   const bool training = c.attributes.integer("training_mode") != 0;
   MutableView y, running_mean, running_variance;
   LONGSHORE_TRY(c.output(0, dims, y));
@@ -41,7 +43,8 @@ Status eval(EvalContext& c) noexcept {
     for (std::int64_t k = 0; k < channels; k++) {
       double mean = load_real(c.input(3), k), variance = load_real(c.input(4), k);
       if (training) {
-        const double old_mean = mean, old_variance = variance, n = static_cast<double>(batch * area);
+        const double old_mean = mean, old_variance = variance,
+                     n = static_cast<double>(batch * area);
         mean = variance = 0;
         each(k, [&](std::int64_t i) { mean += static_cast<Compute<T>>(x.as<T>()[i]); });
         mean /= n;
@@ -50,7 +53,8 @@ Status eval(EvalContext& c) noexcept {
           variance += d * d;
         });
         variance /= n;
-        if (running_mean.data) store_real(running_mean, k, old_mean * momentum + mean * (1 - momentum));
+        if (running_mean.data)
+          store_real(running_mean, k, old_mean * momentum + mean * (1 - momentum));
         if (running_variance.data)
           store_real(running_variance, k, old_variance * momentum + variance * (1 - momentum));
       } else {
@@ -60,7 +64,8 @@ Status eval(EvalContext& c) noexcept {
       const double factor = load_real(c.input(1), k) / std::sqrt(variance + epsilon);
       const double bias = load_real(c.input(2), k);
       each(k, [&](std::int64_t i) {
-        y.as<T>()[i] = static_cast<T>((static_cast<Compute<T>>(x.as<T>()[i]) - mean) * factor + bias);
+        y.as<T>()[i] =
+            static_cast<T>((static_cast<Compute<T>>(x.as<T>()[i]) - mean) * factor + bias);
       });
     }
   });
@@ -71,8 +76,9 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_batch_normalization = {
     .name = "BatchNormalization",
-    .doc = "y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel; training_mode takes "
-           "mean and variance from x.",
+    .doc =
+        "y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel; training_mode takes "
+        "mean and variance from x.",
     .since = 15,
     .schema = {.inputs = {{"X", type_set::float_types, "T"},
                           {"scale", type_set::float_types, "T1"},
@@ -82,7 +88,9 @@ extern constinit const OpDef op_batch_normalization = {
                .outputs = {{"Y", type_set::float_types, "T"},
                            {"running_mean", type_set::float_types, "T2", Presence::optional},
                            {"running_var", type_set::float_types, "T2", Presence::optional}},
-               .attributes = {{"epsilon", AttributeKind::real}, {"momentum", AttributeKind::real}, {"training_mode"}}},
+               .attributes = {{"epsilon", AttributeKind::real},
+                              {"momentum", AttributeKind::real},
+                              {"training_mode"}}},
     .normalise = normalise,
     .infer = infer,
     .eval = eval,
@@ -91,7 +99,8 @@ extern constinit const OpDef op_batch_normalization = {
     .examples = {"(x: f32[2,3,4,5], s: f32[3], b: f32[3], m: f32[3]) "
                  "{ y = BatchNormalization(x, s, b, m, f32[3]{0.5, 1, 2}) return y }",
                  "(x: f32[4,3], s: f32[3], b: f32[3], m: f32[3]) "
-                 "{ y, rm, rv = BatchNormalization(x, s, b, m, f32[3]{1}, training_mode=1) return y, rm, rv }"},
+                 "{ y, rm, rv = BatchNormalization(x, s, b, m, f32[3]{1}, training_mode=1) return "
+                 "y, rm, rv }"},
 };
 
 }  // namespace longshore::ops

@@ -7,7 +7,7 @@ namespace longshore::ops {
 
 /// Scales for the whole tensor, by index of an axis, or by block of an axis.
 struct ScaleGrid {
-  std::int64_t scales = 1;       // along the axis
+  std::int64_t scales = 1;  // along the axis
   std::int64_t axis_size = 1, inner = 1, block = 1;
   bool blocked = false, whole = true;
 
@@ -20,10 +20,12 @@ struct ScaleGrid {
 };
 
 /// From the dims of x and its scale, and the attributes axis and block_size.
-inline Status scale_grid(const Shape& x, const Shape& scale, const Attributes& attributes, ScaleGrid& g) noexcept {
+inline Status scale_grid(const Shape& x, const Shape& scale, const Attributes& attributes,
+                         ScaleGrid& g) noexcept {
   if (scale.elements() == 1 && scale.rank <= 1) return {};
   const int axis = resolve_axis(attributes.integer("axis", 1), x.rank);
-  if (axis < 0) return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.rank);
+  if (axis < 0)
+    return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.rank);
   g.whole = false;
   g.axis_size = x[axis];
   g.inner = x.product(axis + 1, x.rank);
@@ -38,8 +40,10 @@ inline Status scale_grid(const Shape& x, const Shape& scale, const Attributes& a
   for (int i = 0; i < x.rank && fits; i++) fits = i == axis || scale[i] == x[i];
   if (fits && g.block <= 0) g.block = (x[axis] + scale[axis] - 1) / scale[axis];
   fits = fits && (x[axis] == 0 || (x[axis] - 1) / g.block + 1 == scale[axis]);
-  if (!fits) return Status::error(Code::bad_argument, "the dims of the scales do not fit blocks of %lld of the input",
-                                  static_cast<long long>(g.block));
+  if (!fits)
+    return Status::error(Code::bad_argument,
+                         "the dims of the scales do not fit blocks of %lld of the input",
+                         static_cast<long long>(g.block));
   g.scales = scale[axis];
   return {};
 }
@@ -53,7 +57,8 @@ Status for_blocks(const TensorView& x, F&& f) noexcept {
   const auto size = static_cast<std::int64_t>(size_bytes(x.dtype));
   for (std::int64_t first = 0, n = x.elements(); first < n; first += block) {
     const Shape run{std::min(block, n - first)};
-    LONGSHORE_TRY(cast_tensor({x.dtype, run, bytes + first * size, {}}, {DType::f64, run, values, {}}));
+    LONGSHORE_TRY(
+        cast_tensor({x.dtype, run, bytes + first * size, {}}, {DType::f64, run, values, {}}));
     LONGSHORE_TRY(f(first, values, run[0]));
   }
   return {};
@@ -69,7 +74,8 @@ inline float round_to(DType t, float x) noexcept {
 inline Status zero_point_fits(const TensorView& scale, const TensorView& zero) noexcept {
   if (!zero.present() || zero.elements() == scale.elements()) return {};
   return Status::error(Code::bad_argument, "%lld scales and %lld zero points",
-                       static_cast<long long>(scale.elements()), static_cast<long long>(zero.elements()));
+                       static_cast<long long>(scale.elements()),
+                       static_cast<long long>(zero.elements()));
 }
 
 }  // namespace longshore::ops

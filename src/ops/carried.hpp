@@ -22,17 +22,20 @@ inline TensorType common_type(const TensorType& a, const TensorType& b) {
 
 /// Infers the body until the types it is given hold for what it gives back: inputs [first, first +
 /// count) are carried and come back as outputs [first_out, first_out + count). `inputs` is widened.
-inline std::vector<TensorType> infer_carried(InferContext& c, std::vector<TensorType>& inputs, std::size_t first,
-                                             std::size_t first_out, std::size_t count) {
+inline std::vector<TensorType> infer_carried(InferContext& c, std::vector<TensorType>& inputs,
+                                             std::size_t first, std::size_t first_out,
+                                             std::size_t count) {
   for (int round = 0;; round++) {
     std::vector<TensorType> out = c.infer_subgraph("body", inputs);
     if (out.size() < first_out + count)
-      c.fail("its body has " + std::to_string(out.size()) + " outputs, it needs at least " + std::to_string(first_out + count));
+      c.fail("its body has " + std::to_string(out.size()) + " outputs, it needs at least " +
+             std::to_string(first_out + count));
     bool stable = true;
     for (std::size_t i = 0; i < count; i++) {
       TensorType &in = inputs[first + i], &back = out[first_out + i];
       if (back.dtype != in.dtype && back.dtype != DType::undefined && in.dtype != DType::undefined)
-        c.fail("carried value " + std::to_string(i) + " goes into its body as " + print(in) + " and comes out as " + print(back));
+        c.fail("carried value " + std::to_string(i) + " goes into its body as " + print(in) +
+               " and comes out as " + print(back));
       const TensorType both = round < 16 ? common_type(in, back) : TensorType::unranked(in.dtype);
       if (!(both == in)) in = both, stable = false;
     }
@@ -45,7 +48,8 @@ inline Status copy_output(EvalContext& c, std::size_t i, const TensorView& from)
   if (!c.wants(i)) return {};
   MutableView y;
   LONGSHORE_TRY(c.output(i, from.shape, y));
-  if (y.dtype != from.dtype) return Status::error(Code::bad_model, "output %zu is of another type than its body gives", i);
+  if (y.dtype != from.dtype)
+    return Status::error(Code::bad_model, "output %zu is of another type than its body gives", i);
   if (from.bytes() > 0) std::memcpy(y.data, from.data, from.bytes());
   return {};
 }

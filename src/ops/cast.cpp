@@ -10,7 +10,8 @@ void infer(InferContext& c) {
   TensorType y = c.input(0);
   const std::int64_t to = c.attributes().integer("to");
   y.dtype = dtype_of(to);
-  if (size_bytes(y.dtype) == 0) c.fail(str("to = ", to, " is no element type that Longshore computes with"));
+  if (size_bytes(y.dtype) == 0)
+    c.fail(str("to = ", to, " is no element type that Longshore computes with"));
   c.output(0, y);
 }
 
@@ -28,7 +29,8 @@ extern constinit const OpDef op_cast = {
     .infer = infer,
     .eval = eval_cast,
     .facts = facts_rank,
-    .examples = {"(x: f32[2,5]) { y = Cast(x, to=3) return y }", "(x: bool[4]) { y = Cast(x, to=1) return y }",
+    .examples = {"(x: f32[2,5]) { y = Cast(x, to=3) return y }",
+                 "(x: bool[4]) { y = Cast(x, to=1) return y }",
                  "(x: i64[2]) { y = Cast(x, to=10) return y }",
                  "(x: f16[3]) { y = Cast(x, to=17, saturate=0) return y }"},
 };

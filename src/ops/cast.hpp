@@ -9,9 +9,12 @@ namespace longshore::ops {
 inline Status float8_options(const Attributes& attributes, Float8Options& out) noexcept {
   out.saturate = attributes.integer("saturate", 1) != 0;
   const std::string_view mode = attributes.text("round_mode", "up");
-  if (mode == "down") out.round = Float8Options::Round::down;
-  else if (mode == "nearest") out.round = Float8Options::Round::nearest;
-  else if (mode != "up") return Status::error(Code::bad_model, "round_mode is 'up', 'down' or 'nearest'");
+  if (mode == "down")
+    out.round = Float8Options::Round::down;
+  else if (mode == "nearest")
+    out.round = Float8Options::Round::nearest;
+  else if (mode != "up")
+    return Status::error(Code::bad_model, "round_mode is 'up', 'down' or 'nearest'");
   return {};
 }
 

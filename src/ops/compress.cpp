@@ -22,7 +22,8 @@ Status eval(EvalContext& c) noexcept {
   const bool flat = !c.attributes.has("axis");
   const int axis = flat ? 0 : resolve_axis(c.attributes.integer("axis"), x.shape.rank);
   if (axis < 0) return axis_out_of_range(c.attributes.integer("axis"), x.shape.rank);
-  const std::int64_t length = flat ? x.elements() : x.shape[axis], tests = std::min(length, condition.elements());
+  const std::int64_t length = flat ? x.elements() : x.shape[axis],
+                     tests = std::min(length, condition.elements());
   std::int64_t kept = 0;
   for (std::int64_t i = 0; i < tests; i++) kept += condition.as<Bool8>()[i] ? 1 : 0;
   Shape dims = flat ? Shape{kept} : x.shape;
@@ -30,11 +31,14 @@ Status eval(EvalContext& c) noexcept {
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   const auto size = static_cast<std::int64_t>(size_bytes(x.dtype));
-  const std::int64_t outer = flat ? 1 : x.shape.product(0, axis), inner = flat ? size : x.shape.product(axis + 1, x.shape.rank) * size;
+  const std::int64_t outer = flat ? 1 : x.shape.product(0, axis),
+                     inner = flat ? size : x.shape.product(axis + 1, x.shape.rank) * size;
   for (std::int64_t o = 0; o < outer; o++)
     for (std::int64_t i = 0, to = 0; i < tests; i++) {
       if (!condition.as<Bool8>()[i]) continue;
-      if (inner > 0) std::memcpy(y.as<std::byte>() + (o * kept + to) * inner, x.as<std::byte>() + (o * length + i) * inner, static_cast<std::size_t>(inner));
+      if (inner > 0)
+        std::memcpy(y.as<std::byte>() + (o * kept + to) * inner,
+                    x.as<std::byte>() + (o * length + i) * inner, static_cast<std::size_t>(inner));
       to++;
     }
   return {};
@@ -44,7 +48,8 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_compress = {
     .name = "Compress",
-    .doc = "The slices of the axis (or the elements of the flattened tensor) whose condition holds.",
+    .doc =
+        "The slices of the axis (or the elements of the flattened tensor) whose condition holds.",
     .since = 11,
     .schema = {.inputs = {{"input", type_set::any, "T"}, {"condition", type_set::boolean}},
                .outputs = {{"output", type_set::any, "T"}},

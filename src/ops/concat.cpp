@@ -24,7 +24,9 @@ void infer(InferContext& c) {
       known = false;
       continue;
     }
-    if (x.rank() != out.rank()) c.fail("its inputs have ranks " + std::to_string(out.rank()) + " and " + std::to_string(x.rank()));
+    if (x.rank() != out.rank())
+      c.fail("its inputs have ranks " + std::to_string(out.rank()) + " and " +
+             std::to_string(x.rank()));
     for (std::size_t k = 0; k < x.dims.size(); k++) {
       if (k == at) continue;
       if (x.dims[k].known() && out.dims[k].known() && x.dims[k].value != out.dims[k].value)
@@ -45,8 +47,11 @@ Status eval(EvalContext& c) noexcept {
     const Shape& x = c.input(i).shape;
     bool fits = x.rank == out.rank;
     for (int k = 0; fits && k < x.rank; k++) fits = k == axis || x[k] == out[k];
-    if (!fits) return Status::error(Code::bad_argument, "input %zu does not have the dims of input 0 beside the axis", i);
-    if (__builtin_add_overflow(out[axis], x[axis], &out[axis])) return Status::error(Code::exhausted, "too many elements");
+    if (!fits)
+      return Status::error(Code::bad_argument,
+                           "input %zu does not have the dims of input 0 beside the axis", i);
+    if (__builtin_add_overflow(out[axis], x[axis], &out[axis]))
+      return Status::error(Code::exhausted, "too many elements");
   }
   MutableView y;
   LONGSHORE_TRY(c.output(0, out, y));
@@ -56,27 +61,31 @@ Status eval(EvalContext& c) noexcept {
   for (const TensorView& x : c.inputs) {
     const std::int64_t part = x.shape.product(axis, x.shape.rank) * size;
     for (std::int64_t o = 0; o < outer && part > 0; o++)
-      std::memcpy(y.as<std::byte>() + o * row + at, x.as<std::byte>() + o * part, static_cast<std::size_t>(part));
+      std::memcpy(y.as<std::byte>() + o * row + at, x.as<std::byte>() + o * part,
+                  static_cast<std::size_t>(part));
     at += part;
   }
   return {};
 }
 
 bool same_quant(const QuantView& a, const QuantView& b) {
-  return a.count == 1 && b.count == 1 && a.scale[0] == b.scale[0] && a.zero_point[0] == b.zero_point[0];
+  return a.count == 1 && b.count == 1 && a.scale[0] == b.scale[0] &&
+         a.zero_point[0] == b.zero_point[0];
 }
 
 // Codes move unchanged where all scales agree; each other mixture goes through floats.
 Status eval_codes(EvalContext& c) noexcept {
   const QuantView to = c.output_quant(0);
   for (const TensorView& x : c.inputs)
-    if (!same_quant(x.quant, to) || x.dtype != c.output_dtype(0)) return eval_dequantised(op_concat, c);
+    if (!same_quant(x.quant, to) || x.dtype != c.output_dtype(0))
+      return eval_dequantised(op_concat, c);
   return eval(c);
 }
 
 void facts(const NodeTypes& n, Facts& f) {
   tensor_facts(n, f);
-  if (n.input(0).ranked) f["axis"] = resolve_axis(n.node.attributes.integer("axis"), n.input(0).rank());
+  if (n.input(0).ranked)
+    f["axis"] = resolve_axis(n.node.attributes.integer("axis"), n.input(0).rank());
 }
 
 }  // namespace
@@ -96,7 +105,8 @@ extern constinit const OpDef op_concat = {
     .form = Form::move,
     .examples = {"(a: f32[2,3,N], b: f32[2,4,N]) { y = Concat(a, b, axis=-2) return y }",
                  "(a: i64[2], b: i64[0], c: i64[1]) { y = Concat(a, b, c, axis=0) return y }",
-                 "(a: i8[1,2] q(0.5, 1), b: i8[1,3] q(0.25, -2)) { y: i8[1,5] q(0.5, 1) = Concat(a, b, axis=1) return y }"},
+                 "(a: i8[1,2] q(0.5, 1), b: i8[1,3] q(0.25, -2)) { y: i8[1,5] q(0.5, 1) = "
+                 "Concat(a, b, axis=1) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -14,9 +14,11 @@ struct ConvShape {
   Shape out;
 };
 
-inline Status conv_shape(const Attributes& a, const Shape& x, const Shape& w, ConvShape& s) noexcept {
+inline Status conv_shape(const Attributes& a, const Shape& x, const Shape& w,
+                         ConvShape& s) noexcept {
   if (x.rank != w.rank || x.rank < 3)
-    return Status::error(Code::bad_argument, "the input has rank %d and the weights %d; both need rank 3, 4 or 5",
+    return Status::error(Code::bad_argument,
+                         "the input has rank %d and the weights %d; both need rank 3, 4 or 5",
                          x.rank, w.rank);
   const std::span<const std::int64_t> given = a.integers("kernel_shape");
   const std::span<const std::int64_t> kernel(w.dims + 2, static_cast<std::size_t>(w.rank - 2));
@@ -26,9 +28,10 @@ inline Status conv_shape(const Attributes& a, const Shape& x, const Shape& w, Co
   s.groups = a.integer("group", 1);
   if (s.groups < 1 || w[0] % s.groups != 0 || w[1] > x[1] || w[1] * s.groups != x[1])
     return Status::error(Code::bad_model,
-                         "%lld input channels in %lld groups do not fit weights of %lld output and %lld input channels",
-                         static_cast<long long>(x[1]), static_cast<long long>(s.groups), static_cast<long long>(w[0]),
-                         static_cast<long long>(w[1]));
+                         "%lld input channels in %lld groups do not fit weights of %lld output and "
+                         "%lld input channels",
+                         static_cast<long long>(x[1]), static_cast<long long>(s.groups),
+                         static_cast<long long>(w[0]), static_cast<long long>(w[1]));
   s.batch = x[0];
   s.group_in = w[1];
   s.group_out = w[0] / s.groups;
@@ -47,14 +50,16 @@ inline Status conv_shape(const Attributes& a, const Shape& x, const Shape& w, Co
 /// acc[plane] = sum of weights times inputs: `channels` planes of x, as many kernels in w. Floats
 /// are added in the order channel, then tap.
 template <class A>
-void convolve(const Window& w, std::int64_t channels, const A* x, const A* weights, A* __restrict acc) {
+void convolve(const Window& w, std::int64_t channels, const A* x, const A* weights,
+              A* __restrict acc) {
   std::fill_n(acc, w.out_plane(), A{});
   for (std::int64_t c = 0; c < channels; c++, x += w.in_plane())
     for (std::int64_t kd = 0; kd < w.kernel[0]; kd++)
       for (std::int64_t kh = 0; kh < w.kernel[1]; kh++)
         for (std::int64_t kw = 0; kw < w.kernel[2]; kw++) {
           const A factor = *weights++;
-          const Range depth = outputs_of_tap(w, 0, kd), rows = outputs_of_tap(w, 1, kh), columns = outputs_of_tap(w, 2, kw);
+          const Range depth = outputs_of_tap(w, 0, kd), rows = outputs_of_tap(w, 1, kh),
+                      columns = outputs_of_tap(w, 2, kw);
           const std::int64_t shift = kw * w.dilation[2] - w.begin[2], step = w.stride[2];
           for (std::int64_t d = depth.from; d < depth.to; d++)
             for (std::int64_t h = rows.from; h < rows.to; h++) {
@@ -63,9 +68,11 @@ void convolve(const Window& w, std::int64_t channels, const A* x, const A* weigh
               const A* __restrict from = x + (at * w.in[1] + row) * w.in[2];
               A* __restrict to = acc + (d * w.out[1] + h) * w.out[2];
               if (step == 1)
-                for (std::int64_t i = columns.from; i < columns.to; i++) to[i] += factor * from[i + shift];
+                for (std::int64_t i = columns.from; i < columns.to; i++)
+                  to[i] += factor * from[i + shift];
               else
-                for (std::int64_t i = columns.from; i < columns.to; i++) to[i] += factor * from[i * step + shift];
+                for (std::int64_t i = columns.from; i < columns.to; i++)
+                  to[i] += factor * from[i * step + shift];
             }
         }
 }
@@ -76,11 +83,13 @@ template <class A>
 struct ConvScratch {
   A *x = nullptr, *w = nullptr, *acc = nullptr;
   static std::size_t bytes(const ConvShape& s) noexcept {
-    const std::int64_t n = s.group_in * (s.window.in_plane() + s.window.taps()) + s.window.out_plane();
+    const std::int64_t n =
+        s.group_in * (s.window.in_plane() + s.window.taps()) + s.window.out_plane();
     return static_cast<std::size_t>(n) * sizeof(A);
   }
   static Status from(EvalContext& c, const ConvShape& s, ConvScratch& out) noexcept {
-    if (c.scratch.size() < bytes(s)) return Status::error(Code::internal, "too little scratch memory");
+    if (c.scratch.size() < bytes(s))
+      return Status::error(Code::internal, "too little scratch memory");
     out.x = reinterpret_cast<A*>(c.scratch.data());
     out.w = out.x + s.group_in * s.window.in_plane();
     out.acc = out.w + s.group_in * s.window.taps();
@@ -89,7 +98,8 @@ struct ConvScratch {
 };
 
 /// `scratch` of the family.
-inline std::size_t conv_scratch(const Attributes& a, const TensorView& x, const TensorView& w) noexcept {
+inline std::size_t conv_scratch(const Attributes& a, const TensorView& x,
+                                const TensorView& w) noexcept {
   ConvShape s;
   if (!conv_shape(a, x.shape, w.shape, s).ok()) return 0;  // eval says why
   return x.dtype == DType::f64 ? ConvScratch<double>::bytes(s) : ConvScratch<float>::bytes(s);
@@ -97,23 +107,26 @@ inline std::size_t conv_scratch(const Attributes& a, const TensorView& x, const 
 
 /// Elements [from, from + n) in type A, less `zero`. Unsigned A wraps around as int32 sums do.
 template <class A>
-void load_elements(const TensorView& t, std::int64_t from, std::int64_t n, std::int32_t zero, A* to) noexcept {
+void load_elements(const TensorView& t, std::int64_t from, std::int64_t n, std::int32_t zero,
+                   A* to) noexcept {
   if constexpr (std::is_floating_point_v<A>) {
     visit_type(FloatTypes{}, t.dtype, [&]<class T>() {
       for (std::int64_t i = 0; i < n; i++) to[i] = static_cast<A>(t.as<T>()[from + i]);
     });
   } else {
-    visit_type(TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>{}, t.dtype, [&]<class T>() {
-      for (std::int64_t i = 0; i < n; i++) to[i] = static_cast<A>(static_cast<std::int32_t>(t.as<T>()[from + i]) - zero);
-    });
+    visit_type(TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>{}, t.dtype,
+               [&]<class T>() {
+                 for (std::int64_t i = 0; i < n; i++)
+                   to[i] = static_cast<A>(static_cast<std::int32_t>(t.as<T>()[from + i]) - zero);
+               });
   }
 }
 
 /// Runs the loops: zero_w(m) is the zero point of output channel m's weights; finish(n, m, acc)
 /// takes one plane of sums.
 template <class A, class ZeroW, class Finish>
-Status run_conv(EvalContext& c, const ConvShape& s, const TensorView& x, const TensorView& w, std::int32_t zero_x,
-                ZeroW&& zero_w, Finish&& finish) noexcept {
+Status run_conv(EvalContext& c, const ConvShape& s, const TensorView& x, const TensorView& w,
+                std::int32_t zero_x, ZeroW&& zero_w, Finish&& finish) noexcept {
   ConvScratch<A> scratch;
   LONGSHORE_TRY(ConvScratch<A>::from(c, s, scratch));
   const std::int64_t planes = s.group_in * s.window.in_plane(), taps = s.group_in * s.window.taps();
@@ -132,27 +145,31 @@ Status run_conv(EvalContext& c, const ConvShape& s, const TensorView& x, const T
 
 /// y = activation(conv(x, w) + bias + residual) in floating point.
 template <class A>
-Status eval_conv_as(EvalContext& c, const ConvShape& s, const FusedActivation& activation) noexcept {
+Status eval_conv_as(EvalContext& c, const ConvShape& s,
+                    const FusedActivation& activation) noexcept {
   const TensorView &x = c.input(0), &w = c.input(1), &bias = c.input(2), &residual = c.input(3);
   const std::int64_t plane = s.window.out_plane();
   if (bias.present() && bias.elements() != w.shape[0])
     return Status::error(Code::bad_argument, "the bias has %lld elements, not %lld",
-                         static_cast<long long>(bias.elements()), static_cast<long long>(w.shape[0]));
+                         static_cast<long long>(bias.elements()),
+                         static_cast<long long>(w.shape[0]));
   if (residual.present() && !(residual.shape == s.out))
     return Status::error(Code::bad_argument, "the residual does not have the dims of the output");
   MutableView y;
   LONGSHORE_TRY(c.output(0, s.out, y));
   Status status;
   visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
-    status = run_conv<A>(c, s, x, w, 0, [](std::int64_t) { return 0; }, [&](std::int64_t n, std::int64_t m, const A* acc) {
-      const A b = bias.present() ? static_cast<A>(bias.as<T>()[m]) : A{};
-      const std::int64_t start = (n * w.shape[0] + m) * plane;
-      for (std::int64_t i = 0; i < plane; i++) {
-        A sum = acc[i] + b;
-        if (residual.present()) sum += static_cast<A>(residual.as<T>()[start + i]);
-        y.as<T>()[start + i] = static_cast<T>(activation(sum));
-      }
-    });
+    status = run_conv<A>(
+        c, s, x, w, 0, [](std::int64_t) { return 0; },
+        [&](std::int64_t n, std::int64_t m, const A* acc) {
+          const A b = bias.present() ? static_cast<A>(bias.as<T>()[m]) : A{};
+          const std::int64_t start = (n * w.shape[0] + m) * plane;
+          for (std::int64_t i = 0; i < plane; i++) {
+            A sum = acc[i] + b;
+            if (residual.present()) sum += static_cast<A>(residual.as<T>()[start + i]);
+            y.as<T>()[start + i] = static_cast<T>(activation(sum));
+          }
+        });
   });
   return status;
 }
@@ -165,12 +182,14 @@ inline Status eval_conv(EvalContext& c, const FusedActivation& activation) noexc
 }
 
 /// The integer formula of docs/numbers.md; other mixtures of types take the general way.
-inline Status eval_conv_quantised(EvalContext& c, const OpDef& op, const FusedActivation& activation) noexcept {
+inline Status eval_conv_quantised(EvalContext& c, const OpDef& op,
+                                  const FusedActivation& activation) noexcept {
   const TensorView &x = c.input(0), &w = c.input(1), &bias = c.input(2);
   const QuantView to = c.output_quant(0);
-  const bool integer = x.quant.count == 1 && to.count == 1 && activation.narrows() && !c.has(3) &&
-                       (w.quant.count == 1 || (w.quant.count == w.shape[0] && w.quant.axis == 0)) &&
-                       (!bias.present() || (bias.dtype == DType::i32 && bias.elements() == w.shape[0]));
+  const bool integer =
+      x.quant.count == 1 && to.count == 1 && activation.narrows() && !c.has(3) &&
+      (w.quant.count == 1 || (w.quant.count == w.shape[0] && w.quant.axis == 0)) &&
+      (!bias.present() || (bias.dtype == DType::i32 && bias.elements() == w.shape[0]));
   if (!integer) return eval_dequantised(op, c);
   ConvShape s;
   LONGSHORE_TRY(conv_shape(c.attributes, x.shape, w.shape, s));
@@ -182,14 +201,17 @@ inline Status eval_conv_quantised(EvalContext& c, const OpDef& op, const FusedAc
   const std::int64_t plane = s.window.out_plane();
   const auto channel = [&](std::int64_t m) { return w.quant.count == 1 ? 0 : m; };
   return run_conv<std::uint32_t>(
-      c, s, x, w, x.quant.zero_point[0], [&](std::int64_t m) { return w.quant.zero_point[channel(m)]; },
+      c, s, x, w, x.quant.zero_point[0],
+      [&](std::int64_t m) { return w.quant.zero_point[channel(m)]; },
       [&](std::int64_t n, std::int64_t m, const std::uint32_t* acc) {
-        const Multiplier multiplier = make_multiplier(x.quant.scale[0], w.quant.scale[channel(m)], to.scale[0]);
+        const Multiplier multiplier =
+            make_multiplier(x.quant.scale[0], w.quant.scale[channel(m)], to.scale[0]);
         const auto b = bias.present() ? static_cast<std::uint32_t>(bias.as<std::int32_t>()[m]) : 0u;
         const std::int64_t start = (n * w.shape[0] + m) * plane;
         for (std::int64_t i = 0; i < plane; i++)
-          store_code(y, start + i, requantise(static_cast<std::int32_t>(acc[i] + b), multiplier, to.zero_point[0], low,
-                                              high, c.rounding));
+          store_code(y, start + i,
+                     requantise(static_cast<std::int32_t>(acc[i] + b), multiplier, to.zero_point[0],
+                                low, high, c.rounding));
       });
 }
 
@@ -204,8 +226,10 @@ inline void infer_conv_as(InferContext& c, std::size_t x_at, std::size_t w_at, D
   Dims kernel(given.begin(), given.end()), out = {x.dims.empty() ? Dim() : x.dims[0], Dim()};
   if (w.ranked) {
     if (w.rank() != x.rank())
-      c.fail("its input has rank " + std::to_string(x.rank()) + ", its weights " + std::to_string(w.rank()));
-    if (w.rank() < 3) c.fail("its input has rank " + std::to_string(x.rank()) + "; rank 3, 4 or 5 is supported");
+      c.fail("its input has rank " + std::to_string(x.rank()) + ", its weights " +
+             std::to_string(w.rank()));
+    if (w.rank() < 3)
+      c.fail("its input has rank " + std::to_string(x.rank()) + "; rank 3, 4 or 5 is supported");
     kernel.assign(w.dims.begin() + 2, w.dims.end());
     out[1] = w.dims[0];
   }
@@ -213,7 +237,8 @@ inline void infer_conv_as(InferContext& c, std::size_t x_at, std::size_t w_at, D
   const std::optional<Shape> known_x = x.shape(), known_w = w.shape();
   if (known_x && known_w) {
     ConvShape s;
-    if (const Status status = conv_shape(c.attributes(), *known_x, *known_w, s); !status.ok()) c.fail(status.text());
+    if (const Status status = conv_shape(c.attributes(), *known_x, *known_w, s); !status.ok())
+      c.fail(status.text());
   }
   const Dims spatial = infer_window(c, x, kernel);
   out.insert(out.end(), spatial.begin(), spatial.end());
@@ -234,8 +259,8 @@ inline std::int64_t conv_macs_as(const NodeTypes& n, std::size_t w_at) {
 }
 
 inline constexpr List<AttributeSpec, 16> conv_attributes = {
-    {"auto_pad", AttributeKind::text},      {"dilations", AttributeKind::integers},
-    {"group", AttributeKind::integer},      {"kernel_shape", AttributeKind::integers},
-    {"pads", AttributeKind::integers},      {"strides", AttributeKind::integers}};
+    {"auto_pad", AttributeKind::text}, {"dilations", AttributeKind::integers},
+    {"group", AttributeKind::integer}, {"kernel_shape", AttributeKind::integers},
+    {"pads", AttributeKind::integers}, {"strides", AttributeKind::integers}};
 
 }  // namespace longshore::ops

@@ -6,7 +6,10 @@ extern constinit const OpDef op_cum_prod = {
     .name = "CumProd",
     .doc = "The running product along an axis.",
     .since = 26,
-    .schema = {.inputs = {{"x", type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64), "T"},
+    .schema = {.inputs = {{"x",
+                           type_set::float_types |
+                               types(DType::i32, DType::i64, DType::u32, DType::u64),
+                           "T"},
                           {"axis", type_set::indices}},
                .outputs = {{"y", type_set::numbers, "T"}},
                .attributes = {{"exclusive"}, {"reverse"}}},

@@ -6,7 +6,10 @@ extern constinit const OpDef op_cum_sum = {
     .name = "CumSum",
     .doc = "The running sum along an axis.",
     .since = 14,
-    .schema = {.inputs = {{"x", type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64), "T"},
+    .schema = {.inputs = {{"x",
+                           type_set::float_types |
+                               types(DType::i32, DType::i64, DType::u32, DType::u64),
+                           "T"},
                           {"axis", type_set::indices}},
                .outputs = {{"y", type_set::numbers, "T"}},
                .attributes = {{"exclusive"}, {"reverse"}}},

@@ -4,7 +4,8 @@
 namespace longshore::ops {
 namespace {
 
-constexpr Types code_types = types(DType::u8, DType::i8, DType::u16, DType::i16, DType::i32) | type_set::tiny_types | type_set::float8_types;
+constexpr Types code_types = types(DType::u8, DType::i8, DType::u16, DType::i16, DType::i32) |
+                             type_set::tiny_types | type_set::float8_types;
 
 void infer(InferContext& c) {
   TensorType y = c.input(0);
@@ -30,7 +31,8 @@ Status eval(EvalContext& c) noexcept {
       const double shifted = values[i] - (zero.present() ? load_real(zero, k) : 0.0);  // exact
       values[i] = static_cast<float>(shifted) * static_cast<float>(load_real(scale, k));
     }
-    return cast_tensor({DType::f64, Shape{count}, values, {}}, {y.dtype, Shape{count}, bytes + first * size, {}});
+    return cast_tensor({DType::f64, Shape{count}, values, {}},
+                       {y.dtype, Shape{count}, bytes + first * size, {}});
   });
 }
 
@@ -50,7 +52,8 @@ extern constinit const OpDef op_dequantize_linear = {
     .facts = facts_rank,
     .examples = {"(x: u8[2,3]) { y = DequantizeLinear(x, f32[]{0.5}, u8[]{128}) return y }",
                  "(x: i8[2,3]) { y = DequantizeLinear(x, f16[3]{0.5, 0.25, 1}) return y }",
-                 "(x: i4[2,4]) { y = DequantizeLinear(x, f32[2,2]{0.5, 0.25, 1, 2}, i4[2,2]{0, 1, 2, 3}, block_size=2) return y }",
+                 "(x: i4[2,4]) { y = DequantizeLinear(x, f32[2,2]{0.5, 0.25, 1, 2}, i4[2,2]{0, 1, "
+                 "2, 3}, block_size=2) return y }",
                  "(x: i32[3]) { y = DequantizeLinear(x, f32[]{2}) return y }"},
 };
 

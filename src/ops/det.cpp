@@ -55,7 +55,8 @@ Status eval(EvalContext& c) noexcept {
   auto* matrix = reinterpret_cast<double*>(c.scratch.data());
   const bool known = visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t m = 0, count = y.elements(); m < count; m++) {
-      for (std::int64_t i = 0; i < n * n; i++) matrix[i] = static_cast<Compute<T>>(x.as<T>()[m * n * n + i]);
+      for (std::int64_t i = 0; i < n * n; i++)
+        matrix[i] = static_cast<Compute<T>>(x.as<T>()[m * n * n + i]);
       y.as<T>()[m] = static_cast<T>(determinant(matrix, n));
     }
   });
@@ -68,7 +69,8 @@ extern constinit const OpDef op_det = {
     .name = "Det",
     .doc = "The determinants of the square matrices in the last two dims.",
     .since = 22,
-    .schema = {.inputs = {{"X", type_set::float_types, "T"}}, .outputs = {{"Y", type_set::float_types, "T"}}},
+    .schema = {.inputs = {{"X", type_set::float_types, "T"}},
+               .outputs = {{"Y", type_set::float_types, "T"}}},
     .infer = infer,
     .scratch = scratch,
     .eval = eval,

@@ -16,7 +16,8 @@ bool divides(T a, T b, Status& status) noexcept {
   }
   if constexpr (std::is_signed_v<T>)
     if (b == T{-1} && a == std::numeric_limits<T>::min()) {
-      status = Status::error(Code::arithmetic, "integer overflow: the smallest number divided by -1");
+      status =
+          Status::error(Code::arithmetic, "integer overflow: the smallest number divided by -1");
       return false;
     }
   return true;

@@ -23,7 +23,8 @@ void infer(InferContext& c) {
 Status eval(EvalContext& c) noexcept {
   const bool training = c.has(2) && load_real(c.input(2), 0) != 0;
   if (training && (!c.has(1) || load_real(c.input(1), 0) != 0))
-    return Status::error(Code::unsupported, "Dropout drops nothing here: training_mode must be false");
+    return Status::error(Code::unsupported,
+                         "Dropout drops nothing here: training_mode must be false");
   LONGSHORE_TRY(eval_copy(c));
   if (!c.wants(1)) return {};
   MutableView mask;
@@ -39,7 +40,10 @@ extern constinit const OpDef op_dropout = {
     .doc = "Inference drops nothing: the output is the input and the mask is true everywhere.",
     .since = 22,
     .schema = {.inputs = {{"data", type_set::float_types | type_set::float8_types, "T"},
-                          {"ratio", type_set::float_types | type_set::float8_types, {}, Presence::optional},
+                          {"ratio",
+                           type_set::float_types | type_set::float8_types,
+                           {},
+                           Presence::optional},
                           {"training_mode", type_set::boolean, {}, Presence::optional}},
                .outputs = {{"output", type_set::any, "T"},
                            {"mask", type_set::boolean, {}, Presence::optional}},

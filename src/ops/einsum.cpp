@@ -15,17 +15,20 @@ void infer(InferContext& c) {
   }
   EinsumPlan p;
   const std::string_view equation = c.attributes().text("equation");
-  if (!plan_einsum(equation, ranks, p)) c.fail(str("its equation '", equation, "' does not fit its inputs"));
+  if (!plan_einsum(equation, ranks, p))
+    c.fail(str("its equation '", equation, "' does not fit its inputs"));
   Dims sizes(einsum_labels, Dim(1));
   for (std::size_t i = 0; i < p.operands; i++)
     for (int k = 0; k < p.in[i].rank; k++) {
       Dim& d = sizes[static_cast<std::size_t>(p.in[i].labels[k])];
-      const std::optional<Dims> both = broadcast_dims({d}, {c.input(i).dims[static_cast<std::size_t>(k)]});
+      const std::optional<Dims> both =
+          broadcast_dims({d}, {c.input(i).dims[static_cast<std::size_t>(k)]});
       if (!both) c.fail(str("a label of its equation '", equation, "' has two sizes"));
       d = (*both)[0];
     }
   TensorType y(dtype, Dims());
-  for (int k = 0; k < p.out.rank; k++) y.dims.push_back(sizes[static_cast<std::size_t>(p.out.labels[k])]);
+  for (int k = 0; k < p.out.rank; k++)
+    y.dims.push_back(sizes[static_cast<std::size_t>(p.out.labels[k])]);
   c.output(0, y);
 }
 
@@ -51,7 +54,8 @@ struct Loops {
 
 Status eval(EvalContext& c) noexcept {
   int ranks[einsum_operands] = {};
-  if (c.inputs.size() > std::size(ranks)) return Status::error(Code::unsupported, "more than 16 inputs");
+  if (c.inputs.size() > std::size(ranks))
+    return Status::error(Code::unsupported, "more than 16 inputs");
   for (std::size_t i = 0; i < c.inputs.size(); i++) ranks[i] = c.input(i).shape.rank;
   EinsumPlan p;
   if (!plan_einsum(c.attributes.text("equation"), {ranks, c.inputs.size()}, p))
@@ -62,13 +66,15 @@ Status eval(EvalContext& c) noexcept {
     for (int k = 0; k < p.in[i].rank; k++) {
       std::int64_t& size = sizes[p.in[i].labels[k]];
       const std::int64_t d = c.input(i).shape[k];
-      if (size != d && size != 1 && d != 1) return Status::error(Code::bad_argument, "a label has two sizes");
+      if (size != d && size != 1 && d != 1)
+        return Status::error(Code::bad_argument, "a label has two sizes");
       if (size == 1) size = d;
     }
   for (std::size_t i = 0; i < p.operands; i++) {
     const Shape strides = strides_of(c.input(i).shape);
     for (int k = 0; k < p.in[i].rank; k++)
-      if (c.input(i).shape[k] != 1) steps[p.in[i].labels[k]][i] += strides[k];  // twice: the diagonal
+      if (c.input(i).shape[k] != 1)
+        steps[p.in[i].labels[k]][i] += strides[k];  // twice: the diagonal
   }
   Loops outer, inner;
   Shape dims;
@@ -100,7 +106,8 @@ Status eval(EvalContext& c) noexcept {
       if (!empty) do {
           Sum product{1};
           for (std::size_t k = 0; k < p.operands; k++)
-            product *= static_cast<Sum>(static_cast<Compute<T>>(c.input(k).as<T>()[start[k] + inner.offset(k)]));
+            product *= static_cast<Sum>(
+                static_cast<Compute<T>>(c.input(k).as<T>()[start[k] + inner.offset(k)]));
           sum += product;
         } while (inner.next());
       y.as<T>()[i] = static_cast<T>(sum);
@@ -113,7 +120,9 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_einsum = {
     .name = "Einsum",
-    .doc = "Einstein's summation: the products of the inputs' elements, summed over the labels that the output lacks.",
+    .doc =
+        "Einstein's summation: the products of the inputs' elements, summed over the labels that "
+        "the output lacks.",
     .since = 12,
     .schema = {.inputs = {{"Inputs", type_set::numbers, "T", Presence::variadic}},
                .outputs = {{"Output", type_set::numbers, "T"}},
@@ -123,10 +132,11 @@ extern constinit const OpDef op_einsum = {
     .facts = facts_rank,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
-    .examples = {"(a: f32[2,3], b: f32[3,4]) { y = Einsum(a, b, equation=\"ij,jk->ik\") return y }",
-                 "(a: f32[2,3,4]) { y = Einsum(a, equation=\"ijk->ki\") return y }",
-                 "(a: f32[5,2,3], b: f32[1,3,4]) { y = Einsum(a, b, equation=\"...ij,...jk\") return y }",
-                 "(a: i32[3,3]) { y = Einsum(a, equation=\"ii->i\") return y }"},
+    .examples =
+        {"(a: f32[2,3], b: f32[3,4]) { y = Einsum(a, b, equation=\"ij,jk->ik\") return y }",
+         "(a: f32[2,3,4]) { y = Einsum(a, equation=\"ijk->ki\") return y }",
+         "(a: f32[5,2,3], b: f32[1,3,4]) { y = Einsum(a, b, equation=\"...ij,...jk\") return y }",
+         "(a: i32[3,3]) { y = Einsum(a, equation=\"ii->i\") return y }"},
 };
 
 }  // namespace longshore::ops

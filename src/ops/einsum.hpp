@@ -62,7 +62,8 @@ inline bool plan_einsum(std::string_view equation, std::span<const int> ranks, E
     for (char c : text) letters += einsum_label(c) >= 0;
     const bool has_ellipsis = text.find("...") != std::string_view::npos;
     const int hidden = ranks[i] - letters;
-    if (hidden < 0 || hidden > max_rank || (!has_ellipsis && hidden != 0) || !einsum_term(text, hidden, p.in[i]))
+    if (hidden < 0 || hidden > max_rank || (!has_ellipsis && hidden != 0) ||
+        !einsum_term(text, hidden, p.in[i]))
       return false;
     if (has_ellipsis) widest = std::max(widest, hidden);
     for (int k = 0; k < p.in[i].rank; k++) p.used[p.in[i].labels[k]]++;
@@ -82,7 +83,8 @@ inline bool plan_einsum(std::string_view equation, std::span<const int> ranks, E
   std::string_view order = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   if (!einsum_term("...", widest, p.out)) return false;
   for (char c : order)
-    if (p.used[einsum_label(c)] == 1 && !einsum_term(std::string_view(&c, 1), 0, p.out)) return false;
+    if (p.used[einsum_label(c)] == 1 && !einsum_term(std::string_view(&c, 1), 0, p.out))
+      return false;
   return true;
 }
 

@@ -19,10 +19,14 @@ inline std::optional<Dims> broadcast_dims(const Dims& a, const Dims& b) {
     Dim& d = out[skip + i];
     const Dim& e = shorter[i];
     if (d.same(e) || (e.known() && e.value == 1)) continue;
-    if (d.known() && d.value == 1) d = e;
-    else if (d.known() && e.known()) return {};
-    else if (e.known()) d = e;           // the other is e or 1, both give e
-    else if (!d.known()) d = Dim();      // two symbols: either may be 1
+    if (d.known() && d.value == 1)
+      d = e;
+    else if (d.known() && e.known())
+      return {};
+    else if (e.known())
+      d = e;  // the other is e or 1, both give e
+    else if (!d.known())
+      d = Dim();  // two symbols: either may be 1
   }
   return out;
 }
@@ -38,8 +42,9 @@ inline void infer_broadcast_as(InferContext& c, DType dtype) {
       continue;
     }
     const std::optional<Dims> dims = broadcast_dims(out.dims, t.dims);
-    if (!dims) c.fail("its inputs of dims " + print(TensorType(t.dtype, out.dims)) + " and " + print(t) +
-                      " cannot be broadcast to one another");
+    if (!dims)
+      c.fail("its inputs of dims " + print(TensorType(t.dtype, out.dims)) + " and " + print(t) +
+             " cannot be broadcast to one another");
     out.dims = *dims;
   }
   if (dtype != DType::undefined) out.dtype = dtype;
@@ -112,11 +117,15 @@ class Rows {
       const int last = merged.rank - 1;
       bool joins = last >= 0;
       for (int n = 0; n < N && joins; n++) joins = steps[n][last] == strides[n][i] * dims[i];
-      if (joins) merged[last] *= dims[i];
-      else merged.push(dims[i]);
+      if (joins)
+        merged[last] *= dims[i];
+      else
+        merged.push(dims[i]);
       for (int n = 0; n < N; n++) {
-        if (joins) steps[n][last] = strides[n][i];
-        else steps[n].push(strides[n][i]);
+        if (joins)
+          steps[n][last] = strides[n][i];
+        else
+          steps[n].push(strides[n][i]);
       }
     }
     if (merged.rank > 0) {
@@ -207,8 +216,8 @@ Status eval_binary(EvalContext& c) noexcept {
   return eval_binary_with<List, Out>(c, [](auto a, auto b, Status&) { return f(a, b); });
 }
 
-/// y[i] = f(f(x0[i], x1[i]), ...) over any number of inputs, broadcast; `finish` sees the result and
-/// the number of inputs. Half types are rounded once, at the end.
+/// y[i] = f(f(x0[i], x1[i]), ...) over any number of inputs, broadcast; `finish` sees the result
+/// and the number of inputs. Half types are rounded once, at the end.
 template <class List, class F, class G>
 Status eval_variadic_with(EvalContext& c, F&& f, G&& finish) noexcept {
   const std::size_t count = c.inputs.size();

@@ -4,8 +4,9 @@
 namespace longshore::ops {
 namespace {
 
-using Types = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int16_t, std::int32_t,
-                       std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, Bool8>;
+using Types =
+    TypeList<float, double, Float16, BFloat16, std::int8_t, std::int16_t, std::int32_t,
+             std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, Bool8>;
 
 }  // namespace
 
@@ -13,7 +14,8 @@ extern constinit const OpDef op_equal = {
     .name = "Equal",
     .doc = "y = (a == b); NaN equals nothing.",
     .since = 19,
-    .schema = {.inputs = {{"A", type_set::numbers | type_set::boolean, "T"}, {"B", type_set::numbers | type_set::boolean, "T"}},
+    .schema = {.inputs = {{"A", type_set::numbers | type_set::boolean, "T"},
+                          {"B", type_set::numbers | type_set::boolean, "T"}},
                .outputs = {{"C", type_set::boolean}}},
     .normalise = legacy_broadcast,
     .infer = infer_broadcast_bool,

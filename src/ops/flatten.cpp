@@ -14,9 +14,12 @@ Dim product(const Dims& dims, int from, int to) {
   Dim out(1);
   for (int i = from; i < to; i++) {
     const Dim& d = dims[static_cast<std::size_t>(i)];
-    if (out.known() && out.value == 1) out = d;
-    else if (d.known() && d.value == 1) continue;
-    else if (!out.known() || !d.known() || __builtin_mul_overflow(out.value, d.value, &out.value)) return {};
+    if (out.known() && out.value == 1)
+      out = d;
+    else if (d.known() && d.value == 1)
+      continue;
+    else if (!out.known() || !d.known() || __builtin_mul_overflow(out.value, d.value, &out.value))
+      return {};
   }
   return out;
 }
@@ -54,7 +57,8 @@ extern constinit const OpDef op_flatten = {
     .facts = tensor_facts,
     .quant = Quant::same,
     .form = Form::view,
-    .examples = {"(x: f32[N,3,4]) { y = Flatten(x) return y }", "(x: f32[2,3,4]) { y = Flatten(x, axis=-1) return y }",
+    .examples = {"(x: f32[N,3,4]) { y = Flatten(x) return y }",
+                 "(x: f32[2,3,4]) { y = Flatten(x, axis=-1) return y }",
                  "(x: i64[2,3]) { y = Flatten(x, axis=0) return y }"},
 };
 

@@ -14,7 +14,8 @@ void infer(InferContext& c) {
   Dims out(x.dims.begin(), x.dims.begin() + axis);
   out.insert(out.end(), indices.dims.begin(), indices.dims.end());
   out.insert(out.end(), x.dims.begin() + axis + 1, x.dims.end());
-  if (out.size() > max_rank) c.fail("its output would have rank " + std::to_string(out.size()) + "; at most 8 is supported");
+  if (out.size() > max_rank)
+    c.fail("its output would have rank " + std::to_string(out.size()) + "; at most 8 is supported");
   c.output(0, {x.dtype, out});
 }
 
@@ -23,28 +24,33 @@ Status eval(EvalContext& c) noexcept {
   const int axis = resolve_axis(c.attributes.integer("axis", 0), x.shape.rank);
   if (axis < 0) return axis_out_of_range(c.attributes.integer("axis", 0), x.shape.rank);
   if (x.shape.rank - 1 + indices.shape.rank > max_rank)
-    return Status::error(Code::unsupported, "a result of rank %d; at most 8 is supported", x.shape.rank - 1 + indices.shape.rank);
+    return Status::error(Code::unsupported, "a result of rank %d; at most 8 is supported",
+                         x.shape.rank - 1 + indices.shape.rank);
   Shape dims;
   for (int i = 0; i < axis; i++) dims.push(x.shape[i]);
   for (std::int64_t d : indices.shape) dims.push(d);
   for (int i = axis + 1; i < x.shape.rank; i++) dims.push(x.shape[i]);
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
-  const std::int64_t size = x.shape[axis], count = indices.elements(), outer = x.shape.product(0, axis);
-  const std::int64_t inner = x.shape.product(axis + 1, x.shape.rank) * static_cast<std::int64_t>(size_bytes(x.dtype));
+  const std::int64_t size = x.shape[axis], count = indices.elements(),
+                     outer = x.shape.product(0, axis);
+  const std::int64_t inner =
+      x.shape.product(axis + 1, x.shape.rank) * static_cast<std::int64_t>(size_bytes(x.dtype));
   for (std::int64_t i = 0; i < count; i++) {
     std::int64_t k = int_at(indices, i);
     if (k < -size || k >= size) return index_out_of_range(k, size);
     if (k < 0) k += size;
     for (std::int64_t o = 0; o < outer && inner > 0; o++)
-      std::memcpy(y.as<std::byte>() + (o * count + i) * inner, x.as<std::byte>() + (o * size + k) * inner, static_cast<std::size_t>(inner));
+      std::memcpy(y.as<std::byte>() + (o * count + i) * inner,
+                  x.as<std::byte>() + (o * size + k) * inner, static_cast<std::size_t>(inner));
   }
   return {};
 }
 
 void facts(const NodeTypes& n, Facts& f) {
   tensor_facts(n, f);
-  if (n.input(0).ranked) f["axis"] = resolve_axis(n.node.attributes.integer("axis", 0), n.input(0).rank());
+  if (n.input(0).ranked)
+    f["axis"] = resolve_axis(n.node.attributes.integer("axis", 0), n.input(0).rank());
 }
 
 }  // namespace

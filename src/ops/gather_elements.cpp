@@ -8,8 +8,11 @@ void infer(InferContext& c) {
   const TensorType x = c.input(0);
   out.dtype = x.dtype;
   if (x.ranked && out.ranked) {
-    if (x.rank() != out.rank()) c.fail("its inputs have ranks " + std::to_string(x.rank()) + " and " + std::to_string(out.rank()));
-    if (resolve_axis(c.attributes().integer("axis", 0), x.rank()) < 0) c.fail("its axis is out of range for rank " + std::to_string(x.rank()));
+    if (x.rank() != out.rank())
+      c.fail("its inputs have ranks " + std::to_string(x.rank()) + " and " +
+             std::to_string(out.rank()));
+    if (resolve_axis(c.attributes().integer("axis", 0), x.rank()) < 0)
+      c.fail("its axis is out of range for rank " + std::to_string(x.rank()));
   }
   c.output(0, out);
 }
@@ -18,10 +21,12 @@ Status eval(EvalContext& c) noexcept {
   const TensorView &x = c.input(0), &indices = c.input(1);
   const int axis = resolve_axis(c.attributes.integer("axis", 0), x.shape.rank);
   if (axis < 0) return axis_out_of_range(c.attributes.integer("axis", 0), x.shape.rank);
-  if (indices.shape.rank != x.shape.rank) return Status::error(Code::bad_argument, "the inputs differ in rank");
+  if (indices.shape.rank != x.shape.rank)
+    return Status::error(Code::bad_argument, "the inputs differ in rank");
   for (int i = 0; i < x.shape.rank; i++)
     if (i != axis && indices.shape[i] > x.shape[i])
-      return Status::error(Code::bad_argument, "axis %d of the indices is longer than that of the data", i);
+      return Status::error(Code::bad_argument,
+                           "axis %d of the indices is longer than that of the data", i);
   MutableView y;
   LONGSHORE_TRY(c.output(0, indices.shape, y));
   const std::int64_t n = indices.elements(), size = x.shape[axis];
@@ -43,7 +48,8 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_gather_elements = {
     .name = "GatherElements",
-    .doc = "y[i][j] = x[indices[i][j]][j] for axis 0, and so on; negative indices count from the end.",
+    .doc =
+        "y[i][j] = x[indices[i][j]][j] for axis 0, and so on; negative indices count from the end.",
     .since = 13,
     .schema = {.inputs = {{"data", type_set::any, "T"}, {"indices", type_set::indices}},
                .outputs = {{"output", type_set::any, "T"}},

@@ -5,7 +5,8 @@ namespace {
 
 /// indices [..., k] replace the k axes after the batch axes; nothing where dims do not fit.
 bool output_rank(int x, int indices, std::int64_t k, std::int64_t batch, int& rank) {
-  if (indices < 1 || batch < 0 || batch >= indices || batch >= x || k < 1 || batch + k > x) return false;
+  if (indices < 1 || batch < 0 || batch >= indices || batch >= x || k < 1 || batch + k > x)
+    return false;
   rank = indices - 1 + x - static_cast<int>(batch + k);
   return rank <= max_rank;
 }
@@ -20,7 +21,8 @@ void infer(InferContext& c) {
   const std::int64_t k = indices.dims.back().value;
   int rank = 0;
   if (!output_rank(x.rank(), indices.rank(), k, batch, rank))
-    c.fail("its indices " + print(indices) + " with batch_dims " + std::to_string(batch) + " do not fit its data " + print(x));
+    c.fail("its indices " + print(indices) + " with batch_dims " + std::to_string(batch) +
+           " do not fit its data " + print(x));
   Dims out(indices.dims.begin(), indices.dims.end() - 1);
   out.insert(out.end(), x.dims.begin() + batch + k, x.dims.end());
   c.output(0, {x.dtype, out});
@@ -31,17 +33,21 @@ Status eval(EvalContext& c) noexcept {
   const std::int64_t batch = c.attributes.integer("batch_dims", 0);
   const std::int64_t k = indices.shape.rank > 0 ? indices.shape.back() : 0;
   int rank = 0;
-  if (!output_rank(x.shape.rank, indices.shape.rank, k, batch, rank)) return Status::error(Code::bad_argument, "the indices do not fit the data");
+  if (!output_rank(x.shape.rank, indices.shape.rank, k, batch, rank))
+    return Status::error(Code::bad_argument, "the indices do not fit the data");
   const int first = static_cast<int>(batch), after = static_cast<int>(batch + k);
   for (int i = 0; i < first; i++)
-    if (indices.shape[i] != x.shape[i]) return Status::error(Code::bad_argument, "batch axis %d differs", i);
+    if (indices.shape[i] != x.shape[i])
+      return Status::error(Code::bad_argument, "batch axis %d differs", i);
   Shape dims;
   for (int i = 0; i + 1 < indices.shape.rank; i++) dims.push(indices.shape[i]);
   for (int i = after; i < x.shape.rank; i++) dims.push(x.shape[i]);
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
-  const std::int64_t rows = indices.shape.product(0, indices.shape.rank - 1), batches = x.shape.product(0, first);
-  const std::int64_t inner = x.shape.product(after, x.shape.rank) * static_cast<std::int64_t>(size_bytes(x.dtype));
+  const std::int64_t rows = indices.shape.product(0, indices.shape.rank - 1),
+                     batches = x.shape.product(0, first);
+  const std::int64_t inner =
+      x.shape.product(after, x.shape.rank) * static_cast<std::int64_t>(size_bytes(x.dtype));
   const std::int64_t each = x.shape.product(first, after);
   for (std::int64_t row = 0; row < rows; row++) {
     std::int64_t at = 0;
@@ -52,7 +58,9 @@ Status eval(EvalContext& c) noexcept {
       at = at * size + (i < 0 ? i + size : i);
     }
     at += row / (rows / batches) * each;
-    if (inner > 0) std::memcpy(y.as<std::byte>() + row * inner, x.as<std::byte>() + at * inner, static_cast<std::size_t>(inner));
+    if (inner > 0)
+      std::memcpy(y.as<std::byte>() + row * inner, x.as<std::byte>() + at * inner,
+                  static_cast<std::size_t>(inner));
   }
   return {};
 }

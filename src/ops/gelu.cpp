@@ -15,7 +15,8 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_gelu = {
     .name = "Gelu",
-    .doc = "y = x * P(X <= x) for a standard normal X; approximate = \"tanh\" takes a near formula.",
+    .doc =
+        "y = x * P(X <= x) for a standard normal X; approximate = \"tanh\" takes a near formula.",
     .since = 20,
     .schema = {.inputs = {{"X", type_set::float_types, "T"}},
                .outputs = {{"Y", type_set::float_types, "T"}},

@@ -21,7 +21,10 @@ extern constinit const OpDef op_gemm = {
                           {"B", matrix_types, "T"},
                           {"C", matrix_types, "T", Presence::optional}},
                .outputs = {{"Y", matrix_types, "T"}},
-               .attributes = {{"alpha", AttributeKind::real}, {"beta", AttributeKind::real}, {"transA"}, {"transB"}}},
+               .attributes = {{"alpha", AttributeKind::real},
+                              {"beta", AttributeKind::real},
+                              {"transA"},
+                              {"transB"}}},
     .normalise = normalise,
     .infer = infer_gemm,
     .eval = eval_gemm,
@@ -29,7 +32,8 @@ extern constinit const OpDef op_gemm = {
     .facts = facts_gemm,
     .macs = macs_gemm,
     .quant = Quant::integer,
-    .weight_axis = [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
+    .weight_axis =
+        [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
     .form = Form::mac,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,

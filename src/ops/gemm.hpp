@@ -12,7 +12,8 @@ struct GemmPlan {
 };
 
 /// False where the dims do not fit.
-inline bool plan_gemm(const Shape& a, const Shape& b, const Attributes& attributes, GemmPlan& p) noexcept {
+inline bool plan_gemm(const Shape& a, const Shape& b, const Attributes& attributes,
+                      GemmPlan& p) noexcept {
   if (a.rank != 2 || b.rank != 2) return false;
   const bool flip_a = attributes.integer("transA") != 0, flip_b = attributes.integer("transB") != 0;
   p.m = a[flip_a ? 1 : 0], p.k = a[flip_a ? 0 : 1], p.n = b[flip_b ? 0 : 1];
@@ -37,7 +38,8 @@ inline void infer_gemm(InferContext& c) {
   }
   if (c.has(2) && bias.ranked) {
     const std::optional<Dims> dims = broadcast_dims(y.dims, bias.dims);
-    if (!dims || dims->size() != 2) c.fail("its bias of " + print(bias) + " cannot be broadcast to " + print(y));
+    if (!dims || dims->size() != 2)
+      c.fail("its bias of " + print(bias) + " cannot be broadcast to " + print(y));
   }
   c.output(0, y);
 }
@@ -50,7 +52,8 @@ inline Status activation_of_gemm(const Attributes& attributes, FusedActivation& 
   for (std::string_view name : {"activation_alpha", "activation_beta"})
     if (attributes.has(name)) parameters[count++] = attributes.real(name);
   const std::span<const float> given = attributes.reals("activation_params");
-  return FusedActivation::from(attributes.text("activation"), given.empty() ? std::span(parameters, count) : given, out);
+  return FusedActivation::from(attributes.text("activation"),
+                               given.empty() ? std::span(parameters, count) : given, out);
 }
 
 inline Status eval_gemm(EvalContext& c) noexcept {
@@ -60,7 +63,8 @@ inline Status eval_gemm(EvalContext& c) noexcept {
   const Shape dims{p.m, p.n};
   Shape with_bias = dims, steps = dims;
   if (bias.present()) {
-    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims)) return cannot_broadcast();
+    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims))
+      return cannot_broadcast();
     steps = broadcast_strides(bias.shape, dims);
   }
   FusedActivation activation;
@@ -69,23 +73,26 @@ inline Status eval_gemm(EvalContext& c) noexcept {
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   const bool known = visit_type(MatrixTypes{}, a.dtype, [&]<class T>() {
-    multiply(a.as<T>(), p.a, b.as<T>(), p.b, p.m, p.n, p.k, [&](std::int64_t i, std::int64_t j, auto sum) {
-      const std::int64_t at = i * steps[0] + j * steps[1];
-      T& to = y.as<T>()[i * p.n + j];
-      if constexpr (std::is_integral_v<T>) {
-        if (alpha == 1 && beta == 1) {
-          to = static_cast<T>(sum + (bias.present() ? static_cast<std::uint64_t>(bias.as<T>()[at]) : 0));
-          return;
-        }
-        double value = alpha * static_cast<double>(static_cast<T>(sum));
-        if (bias.present()) value += beta * static_cast<double>(bias.as<T>()[at]);
-        to = convert<T>(value);
-      } else {
-        double value = alpha * static_cast<double>(sum);
-        if (bias.present()) value += beta * static_cast<double>(static_cast<Compute<T>>(bias.as<T>()[at]));
-        to = static_cast<T>(activation(static_cast<Compute<T>>(value)));
-      }
-    });
+    multiply(a.as<T>(), p.a, b.as<T>(), p.b, p.m, p.n, p.k,
+             [&](std::int64_t i, std::int64_t j, auto sum) {
+               const std::int64_t at = i * steps[0] + j * steps[1];
+               T& to = y.as<T>()[i * p.n + j];
+               if constexpr (std::is_integral_v<T>) {
+                 if (alpha == 1 && beta == 1) {
+                   to = static_cast<T>(
+                       sum + (bias.present() ? static_cast<std::uint64_t>(bias.as<T>()[at]) : 0));
+                   return;
+                 }
+                 double value = alpha * static_cast<double>(static_cast<T>(sum));
+                 if (bias.present()) value += beta * static_cast<double>(bias.as<T>()[at]);
+                 to = convert<T>(value);
+               } else {
+                 double value = alpha * static_cast<double>(sum);
+                 if (bias.present())
+                   value += beta * static_cast<double>(static_cast<Compute<T>>(bias.as<T>()[at]));
+                 to = static_cast<T>(activation(static_cast<Compute<T>>(value)));
+               }
+             });
   });
   return known ? Status{} : wrong_type(a.dtype);
 }
@@ -104,28 +111,32 @@ inline Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
   GemmPlan p;
   if (!plain || !is_byte(a.dtype) || !is_byte(b.dtype) || a.quant.count != 1 || to.count != 1 ||
       !column_scales(b.quant, flip_b ? 0 : 1, scales) ||
-      (bias.present() && (bias.dtype != DType::i32 || bias.quant.count == 0)) || !activation.narrows())
+      (bias.present() && (bias.dtype != DType::i32 || bias.quant.count == 0)) ||
+      !activation.narrows())
     return eval_dequantised(op, c);
   activation.narrow(to.scale[0], to.zero_point[0], range.lowest, range.highest);
   if (!plan_gemm(a.shape, b.shape, c.attributes, p)) return cannot_multiply();
   const Shape dims{p.m, p.n};
   Shape with_bias = dims, steps = dims;
   if (bias.present()) {
-    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims)) return cannot_broadcast();
+    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims))
+      return cannot_broadcast();
     steps = broadcast_strides(bias.shape, dims);
   }
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
-  multiply_codes(a, 0, p.a, a.quant.zero_point, false, b, 0, p.b, scales.zero_point, scales.by_column, p.m, p.n, p.k,
-                 [&](std::int64_t i, std::int64_t j, std::int32_t sum) {
-                   auto total = static_cast<std::uint32_t>(sum);
-                   if (bias.present())
-                     total += static_cast<std::uint32_t>(bias.as<std::int32_t>()[i * steps[0] + j * steps[1]]);
-                   const float scale = scales.scale[scales.by_column ? j : 0];
-                   const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
-                   store_code(y, i * p.n + j, requantise(static_cast<std::int32_t>(total), m, to.zero_point[0],
-                                                         range.lowest, range.highest, c.rounding));
-                 });
+  multiply_codes(
+      a, 0, p.a, a.quant.zero_point, false, b, 0, p.b, scales.zero_point, scales.by_column, p.m,
+      p.n, p.k, [&](std::int64_t i, std::int64_t j, std::int32_t sum) {
+        auto total = static_cast<std::uint32_t>(sum);
+        if (bias.present())
+          total += static_cast<std::uint32_t>(bias.as<std::int32_t>()[i * steps[0] + j * steps[1]]);
+        const float scale = scales.scale[scales.by_column ? j : 0];
+        const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
+        store_code(y, i * p.n + j,
+                   requantise(static_cast<std::int32_t>(total), m, to.zero_point[0], range.lowest,
+                              range.highest, c.rounding));
+      });
   return {};
 }
 

@@ -21,12 +21,15 @@ Status eval_codes(EvalContext& c) noexcept {
   LONGSHORE_TRY(c.output(0, global_pool_shape(x.shape), y));
   const std::int64_t planes = y.elements(), area = x.shape.product(2, x.shape.rank);
   const auto [low, high] = code_range(y.dtype);
-  const Multiplier m = make_multiplier(from.scale[0], 1.0f, to.scale[0] * static_cast<float>(std::max<std::int64_t>(1, area)));
+  const Multiplier m = make_multiplier(
+      from.scale[0], 1.0f, to.scale[0] * static_cast<float>(std::max<std::int64_t>(1, area)));
   for (std::int64_t p = 0; p < planes; p++) {
     std::uint32_t sum = 0;
     for (std::int64_t i = 0; i < area; i++)
       sum += static_cast<std::uint32_t>(load_code(x, p * area + i) - from.zero_point[0]);
-    store_code(y, p, requantise(static_cast<std::int32_t>(sum), m, to.zero_point[0], low, high, c.rounding));
+    store_code(
+        y, p,
+        requantise(static_cast<std::int32_t>(sum), m, to.zero_point[0], low, high, c.rounding));
   }
   return {};
 }
@@ -46,7 +49,8 @@ extern constinit const OpDef op_global_average_pool = {
     .form = Form::reduce,
     .examples = {"(x: f32[N,3,4,5]) { y = GlobalAveragePool(x) return y }",
                  "(x: f16[1,2,3]) { y = GlobalAveragePool(x) return y }",
-                 "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.1, 5) = GlobalAveragePool(x) return y }"},
+                 "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.1, 5) = GlobalAveragePool(x) "
+                 "return y }"},
 };
 
 }  // namespace longshore::ops

@@ -13,7 +13,8 @@ struct Norm {
 };
 
 void infer(InferContext& c) {
-  if (c.attributes().integer("p", 2) < 1) c.fail("its p is " + std::to_string(c.attributes().integer("p")));
+  if (c.attributes().integer("p", 2) < 1)
+    c.fail("its p is " + std::to_string(c.attributes().integer("p")));
   infer_global_pool(c);
 }
 
@@ -23,7 +24,9 @@ extern constinit const OpDef op_global_lp_pool = {
     .name = "GlobalLpPool",
     .doc = "The p-norm of each channel.",
     .since = 22,
-    .schema = {.inputs = {{"X", pool_types, "T"}}, .outputs = {{"Y", pool_types, "T"}}, .attributes = {{"p"}}},
+    .schema = {.inputs = {{"X", pool_types, "T"}},
+               .outputs = {{"Y", pool_types, "T"}},
+               .attributes = {{"p"}}},
     .infer = infer,
     .eval = eval_global_pool<Norm>,
     .facts = global_pool_facts,

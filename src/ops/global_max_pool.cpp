@@ -40,8 +40,9 @@ extern constinit const OpDef op_global_max_pool = {
     .facts = global_pool_facts,
     .quant = Quant::same,
     .form = Form::reduce,
-    .examples = {"(x: f32[N,3,4,5]) { y = GlobalMaxPool(x) return y }",
-                 "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.5, -3) = GlobalMaxPool(x) return y }"},
+    .examples =
+        {"(x: f32[N,3,4,5]) { y = GlobalMaxPool(x) return y }",
+         "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.5, -3) = GlobalMaxPool(x) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -24,11 +24,16 @@ void normalise(Node& n, int opset, Rewriter&) {
 Status options_of(const Attributes& a, Options& o) noexcept {
   const std::string_view mode = a.text("mode", "linear"), padding = a.text("padding_mode", "zeros");
   if (mode != "nearest" && mode != "linear" && mode != "cubic")
-    return Status::error(Code::unsupported, "mode '%.30s'; it may be nearest, linear or cubic", mode.data());
+    return Status::error(Code::unsupported, "mode '%.30s'; it may be nearest, linear or cubic",
+                         mode.data());
   if (padding != "zeros" && padding != "border" && padding != "reflection")
-    return Status::error(Code::unsupported, "padding_mode '%.30s'; it may be zeros, border or reflection", padding.data());
+    return Status::error(Code::unsupported,
+                         "padding_mode '%.30s'; it may be zeros, border or reflection",
+                         padding.data());
   o.mode = mode == "nearest" ? Mode::nearest : mode == "linear" ? Mode::linear : Mode::cubic;
-  o.padding = padding == "zeros" ? Padding::zeros : padding == "border" ? Padding::border : Padding::reflection;
+  o.padding = padding == "zeros"    ? Padding::zeros
+              : padding == "border" ? Padding::border
+                                    : Padding::reflection;
   o.align_corners = a.integer("align_corners", 0) != 0;
   return {};
 }
@@ -42,9 +47,12 @@ void infer(InferContext& c) {
     return;
   }
   const std::size_t rank = x.dims.size();
-  if (rank < 3 || rank > 5 || grid.dims.size() != rank) c.fail("its inputs have ranks " + std::to_string(rank) + " and " + std::to_string(grid.rank()));
-  if (const Dim& last = grid.dims.back(); last.known() && last.value != static_cast<std::int64_t>(rank) - 2)
-    c.fail("its grid has " + std::to_string(last.value) + " coordinates, its input " + std::to_string(rank - 2) + " spatial axes");
+  if (rank < 3 || rank > 5 || grid.dims.size() != rank)
+    c.fail("its inputs have ranks " + std::to_string(rank) + " and " + std::to_string(grid.rank()));
+  if (const Dim& last = grid.dims.back();
+      last.known() && last.value != static_cast<std::int64_t>(rank) - 2)
+    c.fail("its grid has " + std::to_string(last.value) + " coordinates, its input " +
+           std::to_string(rank - 2) + " spatial axes");
   Dims out = {x.dims[0], x.dims[1]};
   out.insert(out.end(), grid.dims.begin() + 1, grid.dims.end() - 1);
   c.output(0, {x.dtype, out});
@@ -66,8 +74,11 @@ struct Taps {
 };
 
 Taps taps_at(const Options& o, double x, std::int64_t size) {
-  const double low = o.align_corners ? 0.0 : -0.5, high = o.align_corners ? static_cast<double>(size - 1) : static_cast<double>(size) - 0.5;
-  x = o.align_corners ? (x + 1) / 2 * static_cast<double>(size - 1) : ((x + 1) * static_cast<double>(size) - 1) / 2;
+  const double low = o.align_corners ? 0.0 : -0.5, high = o.align_corners
+                                                              ? static_cast<double>(size - 1)
+                                                              : static_cast<double>(size) - 0.5;
+  x = o.align_corners ? (x + 1) / 2 * static_cast<double>(size - 1)
+                      : ((x + 1) * static_cast<double>(size) - 1) / 2;
   if (!(std::fabs(x) < 1e9)) x = -1e9;  // NaN and the far outside
   if (o.mode == Mode::nearest) x = std::nearbyint(x);
   if (x < low || x > high) {
@@ -78,7 +89,8 @@ Taps taps_at(const Options& o, double x, std::int64_t size) {
     if (i >= 0 && i < size) return i;
     if (o.padding == Padding::zeros) return -1;
     if (o.padding == Padding::border) return std::clamp<std::int64_t>(i, 0, size - 1);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(reflect(static_cast<double>(i), low, high)), 0, size - 1);
+    return std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(reflect(static_cast<double>(i), low, high)), 0, size - 1);
   };
   Taps t;
   const double floor = std::floor(x), f = x - floor;
@@ -91,7 +103,9 @@ Taps taps_at(const Options& o, double x, std::int64_t size) {
     constexpr double a = -0.75;
     const auto outer = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
     const auto inner = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-    t = {4, {pixel(base - 1), pixel(base), pixel(base + 1), pixel(base + 2)}, {outer(f + 1), inner(f), inner(1 - f), outer(2 - f)}};
+    t = {4,
+         {pixel(base - 1), pixel(base), pixel(base + 1), pixel(base + 2)},
+         {outer(f + 1), inner(f), inner(1 - f), outer(2 - f)}};
   }
   return t;
 }
@@ -102,7 +116,9 @@ double weigh(const T* x, const Shape& dims, const Taps* taps, int axis, std::int
   if (axis == dims.rank) return static_cast<double>(x[at]);
   double sum = 0;
   for (int k = 0; k < taps[axis].count; k++)
-    if (taps[axis].at[k] >= 0) sum += taps[axis].weight[k] * weigh(x, dims, taps, axis + 1, at * dims[axis] + taps[axis].at[k]);
+    if (taps[axis].at[k] >= 0)
+      sum +=
+          taps[axis].weight[k] * weigh(x, dims, taps, axis + 1, at * dims[axis] + taps[axis].at[k]);
   return sum;
 }
 
@@ -111,7 +127,8 @@ Status eval(EvalContext& c) noexcept {
   Options options;
   LONGSHORE_TRY(options_of(c.attributes, options));
   const int spatial = x.shape.rank - 2;
-  if (spatial < 1 || spatial > 3 || grid.shape.rank != x.shape.rank || grid.shape.back() != spatial || grid.shape[0] != x.shape[0])
+  if (spatial < 1 || spatial > 3 || grid.shape.rank != x.shape.rank ||
+      grid.shape.back() != spatial || grid.shape[0] != x.shape[0])
     return Status::error(Code::bad_argument, "the grid does not fit the input");
   Shape dims{x.shape[0], x.shape[1]}, plane;
   for (int i = 0; i < spatial; i++) {
@@ -121,17 +138,22 @@ Status eval(EvalContext& c) noexcept {
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   const std::int64_t points = dims.product(2, dims.rank), area = plane.elements();
-  if (area == 0 && y.elements() > 0) return Status::error(Code::bad_argument, "the input has no elements to sample");
+  if (area == 0 && y.elements() > 0)
+    return Status::error(Code::bad_argument, "the input has no elements to sample");
   visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t n = 0; n < dims[0]; n++)
       for (std::int64_t p = 0; p < points; p++) {
         Taps taps[3];
         visit_type(FloatTypes{}, grid.dtype, [&]<class G>() {
           for (int i = 0; i < spatial; i++)  // coordinates come in reverse order: x, y, z
-            taps[i] = taps_at(options, static_cast<double>(grid.as<G>()[(n * points + p) * spatial + spatial - 1 - i]), plane[i]);
+            taps[i] = taps_at(
+                options,
+                static_cast<double>(grid.as<G>()[(n * points + p) * spatial + spatial - 1 - i]),
+                plane[i]);
         });
         for (std::int64_t k = 0; k < dims[1]; k++)
-          y.as<T>()[(n * dims[1] + k) * points + p] = static_cast<T>(weigh(x.as<T>() + (n * dims[1] + k) * area, plane, taps, 0, 0));
+          y.as<T>()[(n * dims[1] + k) * points + p] =
+              static_cast<T>(weigh(x.as<T>() + (n * dims[1] + k) * area, plane, taps, 0, 0));
       }
   });
   return {};
@@ -141,16 +163,22 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_grid_sample = {
     .name = "GridSample",
-    .doc = "Reads the input at the positions of a grid, in -1..1 along each axis, by interpolation.",
+    .doc =
+        "Reads the input at the positions of a grid, in -1..1 along each axis, by interpolation.",
     .since = 22,
-    .schema = {.inputs = {{"X", type_set::float_types, "T1"}, {"grid", type_set::float_types, "T2"}},
+    .schema = {.inputs = {{"X", type_set::float_types, "T1"},
+                          {"grid", type_set::float_types, "T2"}},
                .outputs = {{"Y", type_set::float_types, "T1"}},
-               .attributes = {{"align_corners"}, {"mode", AttributeKind::text}, {"padding_mode", AttributeKind::text}}},
+               .attributes = {{"align_corners"},
+                              {"mode", AttributeKind::text},
+                              {"padding_mode", AttributeKind::text}}},
     .normalise = normalise,
     .infer = infer,
     .eval = eval,
-    .examples = {"(x: f32[N,2,4,5], g: f32[N,3,2,2]) { y = GridSample(x, g, mode=\"cubic\", padding_mode=\"reflection\") return y }",
-                 "(x: f16[1,1,2,3,4], g: f16[1,2,2,2,3]) { y = GridSample(x, g, align_corners=1, padding_mode=\"border\") return y }"},
+    .examples = {"(x: f32[N,2,4,5], g: f32[N,3,2,2]) { y = GridSample(x, g, mode=\"cubic\", "
+                 "padding_mode=\"reflection\") return y }",
+                 "(x: f16[1,1,2,3,4], g: f16[1,2,2,2,3]) { y = GridSample(x, g, align_corners=1, "
+                 "padding_mode=\"border\") return y }"},
 };
 
 }  // namespace longshore::ops

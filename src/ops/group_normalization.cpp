@@ -9,7 +9,8 @@ void normalise(Node& n, int opset, Rewriter& r) {
   if (opset >= 21) return;
   const std::int64_t groups = n.attributes.integer("num_groups");
   const TensorType& x = r.graph()[n.inputs[0]].type;
-  if (!x.ranked || x.rank() < 2 || !x.dims[1].known() || groups < 1 || x.dims[1].value % groups != 0)
+  if (!x.ranked || x.rank() < 2 || !x.dims[1].known() || groups < 1 ||
+      x.dims[1].value % groups != 0)
     fail(Code::unsupported, "node ", describe(n), ": the channels of ", print(x),
          " must be known and a multiple of num_groups = ", groups);
   const ValueId column = r.constant(make_ints(Ints{groups, 1}));
@@ -22,14 +23,17 @@ void normalise(Node& n, int opset, Rewriter& r) {
 }
 
 Status eval(EvalContext& c) noexcept {
-  return eval_group_norm(c, c.attributes.integer("num_groups"), c.attributes.real("epsilon", 1e-5f));
+  return eval_group_norm(c, c.attributes.integer("num_groups"),
+                         c.attributes.real("epsilon", 1e-5f));
 }
 
 }  // namespace
 
 extern constinit const OpDef op_group_normalization = {
     .name = "GroupNormalization",
-    .doc = "Each group of channels of each image gets mean 0 and variance 1, then scale and bias by channel.",
+    .doc =
+        "Each group of channels of each image gets mean 0 and variance 1, then scale and bias by "
+        "channel.",
     .since = 21,
     .schema = {.inputs = {{"X", type_set::float_types, "T"},
                           {"scale", type_set::float_types, "T"},
@@ -43,7 +47,8 @@ extern constinit const OpDef op_group_normalization = {
     .eval = eval,
     .facts = facts_rank,
     .form = Form::norm,
-    .examples = {"(x: f32[2,4,3], s: f32[4], b: f32[4]) { y = GroupNormalization(x, s, b, num_groups=2) return y }"},
+    .examples = {"(x: f32[2,4,3], s: f32[4], b: f32[4]) { y = GroupNormalization(x, s, b, "
+                 "num_groups=2) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -6,13 +6,15 @@ namespace {
 std::size_t scratch(const ScratchContext& c) noexcept { return recurrent_scratch(c, 3); }
 
 template <class T>
-Status run(EvalContext& c, const RecurrentShape& s, std::span<const CellActivation> activations, bool reset_last) noexcept {
+Status run(EvalContext& c, const RecurrentShape& s, std::span<const CellActivation> activations,
+           bool reset_last) noexcept {
   using A = Compute<T>;
   return run_recurrent<T>(c, s, activations, 0, 0, [reset_last](CellState<T>& cell, const T* x) {
     const std::int64_t n = cell.hidden;
     A *update = cell.gates, *reset = update + n, *fresh = reset + n;  // order zrh
     for (std::int64_t row = 0; row < 2 * n; row++)
-      cell.gates[row] = cell.act(0, cell.from_x(x, row) + cell.from_h(row, cell.h) + cell.bias_w(row) + cell.bias_r(row, 3));
+      cell.gates[row] = cell.act(0, cell.from_x(x, row) + cell.from_h(row, cell.h) +
+                                        cell.bias_w(row) + cell.bias_r(row, 3));
     // The reset gate weighs the state before the product, or (linear_before_reset) the product.
     for (std::int64_t j = 0; j < n; j++) cell.spare[j] = reset[j] * cell.h[j];
     for (std::int64_t j = 0; j < n; j++) {
@@ -21,7 +23,8 @@ Status run(EvalContext& c, const RecurrentShape& s, std::span<const CellActivati
                                  : cell.from_h(row, cell.spare) + cell.bias_r(row, 3);
       fresh[j] = cell.act(1, cell.from_x(x, row) + inner + cell.bias_w(row));
     }
-    for (std::int64_t j = 0; j < n; j++) cell.h[j] = (A{1} - update[j]) * fresh[j] + update[j] * cell.h[j];
+    for (std::int64_t j = 0; j < n; j++)
+      cell.h[j] = (A{1} - update[j]) * fresh[j] + update[j] * cell.h[j];
   });
 }
 
@@ -66,9 +69,11 @@ extern constinit const OpDef op_gru = {
     .macs = recurrent_macs,
     .float_rtol = 1e-4f,
     .float_atol = 1e-4f,
-    .examples = {"(x: f32[3,N,4], w: f32[1,9,4], r: f32[1,9,3], b: f32[1,18]) { y, h = GRU(x, w, r, b, hidden_size=3, "
+    .examples = {"(x: f32[3,N,4], w: f32[1,9,4], r: f32[1,9,3], b: f32[1,18]) { y, h = GRU(x, w, "
+                 "r, b, hidden_size=3, "
                  "linear_before_reset=1) return y, h }",
-                 "(x: f64[2,3,1], w: f64[2,6,1], r: f64[2,6,2], h: f64[2,2,2]) { y = GRU(x, w, r, _, _, h, layout=1, "
+                 "(x: f64[2,3,1], w: f64[2,6,1], r: f64[2,6,2], h: f64[2,2,2]) { y = GRU(x, w, r, "
+                 "_, _, h, layout=1, "
                  "direction=\"bidirectional\") return y }"},
 };
 

@@ -16,7 +16,8 @@ extern constinit const OpDef op_hamming_window = {
                .attributes = {{"output_datatype"}, {"periodic"}}},
     .infer = infer_cosine_window,
     .eval = eval,
-    .examples = {"() { y = HammingWindow(i64[]{10}) return y }", "() { y = HammingWindow(i32[]{1}, periodic=0, output_datatype=11) return y }"},
+    .examples = {"() { y = HammingWindow(i64[]{10}) return y }",
+                 "() { y = HammingWindow(i32[]{1}, periodic=0, output_datatype=11) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -8,7 +8,8 @@ Status eval(EvalContext& c) noexcept {
     std::int64_t best = 0;
     for (std::int64_t i = 1; i < count; i++)
       if (from[i * stride] > from[best * stride]) best = i;
-    for (std::int64_t i = 0; i < count; i++) to[i * stride] = static_cast<T>(i == best ? 1.0f : 0.0f);
+    for (std::int64_t i = 0; i < count; i++)
+      to[i * stride] = static_cast<T>(i == best ? 1.0f : 0.0f);
   });
 }
 
@@ -25,7 +26,8 @@ extern constinit const OpDef op_hardmax = {
     .infer = infer_rows,
     .eval = eval,
     .facts = facts_rank,
-    .examples = {"(x: f32[2,5]) { y = Hardmax(x) return y }", "(x: f16[2,3,4]) { y = Hardmax(x, axis=1) return y }"},
+    .examples = {"(x: f32[2,5]) { y = Hardmax(x) return y }",
+                 "(x: f16[2,3,4]) { y = Hardmax(x, axis=1) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -7,14 +7,16 @@ extern constinit const OpDef op_identity = {
     .name = "Identity",
     .doc = "y = x.",
     .since = 25,
-    .schema = {.inputs = {{"input", type_set::any, "V"}}, .outputs = {{"output", type_set::any, "V"}}},
+    .schema = {.inputs = {{"input", type_set::any, "V"}},
+               .outputs = {{"output", type_set::any, "V"}}},
     .infer = infer_same,
     .eval = eval_copy,
     .eval_quantised = eval_copy,
     .facts = facts_rank,
     .quant = Quant::same,
     .form = Form::view,
-    .examples = {"(x: f32[2,3]) { y = Identity(x) return y }", "(x: bool[]) { y = Identity(x) return y }"},
+    .examples = {"(x: f32[2,3]) { y = Identity(x) return y }",
+                 "(x: bool[]) { y = Identity(x) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -22,7 +22,8 @@ TensorType common(const TensorType& a, const TensorType& b) {
 
 /// The types that a branch gives, or nothing where its dims contradict: such a branch may be one
 /// that is never taken, as Silero VAD's are for the other sampling rate. Its run would say so.
-std::optional<std::vector<TensorType>> infer_branch(InferContext& c, std::string_view name, std::string& why) {
+std::optional<std::vector<TensorType>> infer_branch(InferContext& c, std::string_view name,
+                                                    std::string& why) {
   try {
     return c.infer_subgraph(name, {});
   } catch (const Error& e) {

@@ -4,7 +4,8 @@ namespace longshore::ops {
 namespace {
 
 /// Half and 8-bit types are looked at as float.
-using Types = TypeList<float, double, Float16, BFloat16, Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz>;
+using Types = TypeList<float, double, Float16, BFloat16, Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2,
+                       Float8E5M2Fnuz>;
 
 void infer(InferContext& c) {
   TensorType y = c.input(0);

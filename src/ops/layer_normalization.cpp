@@ -3,7 +3,9 @@
 namespace longshore::ops {
 namespace {
 
-int axis_of(const Attributes& attributes, int rank) { return resolve_axis(attributes.integer("axis", -1), rank); }
+int axis_of(const Attributes& attributes, int rank) {
+  return resolve_axis(attributes.integer("axis", -1), rank);
+}
 
 void infer(InferContext& c) {
   const TensorType x = c.input(0);
@@ -14,7 +16,8 @@ void infer(InferContext& c) {
     const int axis = axis_of(c.attributes(), x.rank());
     if (axis < 0) c.fail("its axis is out of range for " + print(x));
     mean = TensorType(stash, x.dims);
-    for (std::size_t i = static_cast<std::size_t>(axis); i < mean.dims.size(); i++) mean.dims[i] = Dim(1);
+    for (std::size_t i = static_cast<std::size_t>(axis); i < mean.dims.size(); i++)
+      mean.dims[i] = Dim(1);
   }
   c.output(1, mean);
   c.output(2, mean);
@@ -23,7 +26,8 @@ void infer(InferContext& c) {
 Status eval(EvalContext& c) noexcept {
   const TensorView &x = c.input(0), &scale = c.input(1), &bias = c.input(2);
   const int axis = axis_of(c.attributes, x.shape.rank);
-  if (axis < 0) return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.shape.rank);
+  if (axis < 0)
+    return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.shape.rank);
   Shape inner, outer = x.shape, dims;
   for (int i = axis; i < x.shape.rank; i++) {
     inner.push(x.shape[i]);
@@ -31,7 +35,8 @@ Status eval(EvalContext& c) noexcept {
   }
   // Scale and bias may be broadcast, even along the outer dims.
   if (!broadcast_shape(x.shape, scale.shape, dims) || !(dims == x.shape)) return cannot_broadcast();
-  if (bias.present() && (!broadcast_shape(x.shape, bias.shape, dims) || !(dims == x.shape))) return cannot_broadcast();
+  if (bias.present() && (!broadcast_shape(x.shape, bias.shape, dims) || !(dims == x.shape)))
+    return cannot_broadcast();
   MutableView y, mean, deviation;
   LONGSHORE_TRY(c.output(0, x.shape, y));
   if (c.wants(1)) LONGSHORE_TRY(c.output(1, outer, mean));
@@ -76,8 +81,10 @@ extern constinit const OpDef op_layer_normalization = {
     .eval = eval,
     .facts = facts_rank,
     .form = Form::norm,
-    .examples = {"(x: f32[2,3,8], s: f32[8], b: f32[8]) { y = LayerNormalization(x, s, b) return y }",
-                 "(x: f16[2,3,4], s: f16[3,4]) { y, m, d = LayerNormalization(x, s, axis=1) return y, m, d }"},
+    .examples =
+        {"(x: f32[2,3,8], s: f32[8], b: f32[8]) { y = LayerNormalization(x, s, b) return y }",
+         "(x: f16[2,3,4], s: f16[3,4]) { y, m, d = LayerNormalization(x, s, axis=1) return y, m, d "
+         "}"},
 };
 
 }  // namespace longshore::ops

@@ -10,7 +10,8 @@ namespace longshore::ops {
 inline void unsqueeze_to_axis(Node& n, std::int64_t axis, Rewriter& r) {
   const TensorType &a = r.graph()[n.inputs[0]].type, &b = r.graph()[n.inputs[1]].type;
   if (!a.ranked || !b.ranked)
-    fail(Code::unsupported, "node ", describe(n), ": its broadcast along an axis needs inputs of known rank");
+    fail(Code::unsupported, "node ", describe(n),
+         ": its broadcast along an axis needs inputs of known rank");
   if (axis < 0) axis += a.rank();
   const std::int64_t missing = a.rank() - axis - b.rank();
   if (axis < 0 || missing < 0) {
@@ -41,7 +42,8 @@ inline void attribute_to_input(Node& n, std::string_view name, std::size_t input
   const auto* list = std::get_if<Ints>(&a->value);
   const auto* one = std::get_if<std::int64_t>(&a->value);
   if (!list && !one)
-    fail(Code::bad_model, "node ", describe(n), ": its attribute '", name, "' is no list of integers");
+    fail(Code::bad_model, "node ", describe(n), ": its attribute '", name,
+         "' is no list of integers");
   const ValueId v = r.constant(list ? make_ints(*list) : make_ints({one, 1}));
   if (n.inputs.size() <= input) n.inputs.resize(input + 1, no_value);
   n.inputs[input] = v;

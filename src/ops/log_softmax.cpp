@@ -25,7 +25,8 @@ extern constinit const OpDef op_log_softmax = {
     .infer = infer_rows,
     .eval = eval,
     .facts = facts_rank,
-    .examples = {"(x: f32[2,5]) { y = LogSoftmax(x) return y }", "(x: f16[2,3,4]) { y = LogSoftmax(x, axis=1) return y }"},
+    .examples = {"(x: f32[2,5]) { y = LogSoftmax(x) return y }",
+                 "(x: f16[2,3,4]) { y = LogSoftmax(x, axis=1) return y }"},
 };
 
 }  // namespace longshore::ops

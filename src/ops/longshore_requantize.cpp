@@ -5,7 +5,9 @@ namespace longshore::ops {
 extern constinit const OpDef op_longshore_requantize = {
     .name = "Requantize",
     .domain = "longshore",
-    .doc = "The same numbers as codes of another scale: quantise(dequantise(q)), in every rounding mode.",
+    .doc =
+        "The same numbers as codes of another scale: quantise(dequantise(q)), in every rounding "
+        "mode.",
     .schema = {.inputs = {{"x", types(DType::f32)}}, .outputs = {{"y", types(DType::f32)}}},
     .infer = infer_same,
     .eval = eval_copy,
@@ -13,8 +15,9 @@ extern constinit const OpDef op_longshore_requantize = {
     .facts = facts_rank,
     .quant = Quant::rescale,
     .form = Form::quantise,
-    .examples = {"(x: i8[2,3] q(0.5, -3)) { y: i8[2,3] q(0.25, 7) = longshore.Requantize(x) return y }",
-                 "(x: u8[4] q(0.5, 128)) { y: i8[4] q(0.5, 0) = longshore.Requantize(x) return y }"},
+    .examples =
+        {"(x: i8[2,3] q(0.5, -3)) { y: i8[2,3] q(0.25, 7) = longshore.Requantize(x) return y }",
+         "(x: u8[4] q(0.5, 128)) { y: i8[4] q(0.5, 0) = longshore.Requantize(x) return y }"},
 };
 
 }  // namespace longshore::ops

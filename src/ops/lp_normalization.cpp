@@ -5,7 +5,8 @@ namespace {
 
 Status eval(EvalContext& c) noexcept {
   const std::int64_t p = c.attributes.integer("p", 2);
-  if (p != 1 && p != 2) return Status::error(Code::bad_model, "p is 1 or 2, not %lld", static_cast<long long>(p));
+  if (p != 1 && p != 2)
+    return Status::error(Code::bad_model, "p is 1 or 2, not %lld", static_cast<long long>(p));
   return eval_rows(c, [p]<class T>(const T* from, T* to, std::int64_t count, std::int64_t stride) {
     double sum = 0;
     for (std::int64_t i = 0; i < count; i++) {
@@ -14,7 +15,8 @@ Status eval(EvalContext& c) noexcept {
     }
     const double norm = p == 1 ? sum : std::sqrt(sum);
     for (std::int64_t i = 0; i < count; i++)
-      to[i * stride] = static_cast<T>(norm == 0 ? 0.0 : static_cast<Compute<T>>(from[i * stride]) / norm);
+      to[i * stride] =
+          static_cast<T>(norm == 0 ? 0.0 : static_cast<Compute<T>>(from[i * stride]) / norm);
   });
 }
 
@@ -22,7 +24,9 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_lp_normalization = {
     .name = "LpNormalization",
-    .doc = "x over its norm along the axis: the sum of |x| (p = 1) or the root of the sum of squares; 0 for a norm of 0.",
+    .doc =
+        "x over its norm along the axis: the sum of |x| (p = 1) or the root of the sum of squares; "
+        "0 for a norm of 0.",
     .since = 22,
     .schema = {.inputs = {{"input", type_set::float_types, "T"}},
                .outputs = {{"output", type_set::float_types, "T"}},

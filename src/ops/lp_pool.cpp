@@ -13,9 +13,11 @@ Status eval(EvalContext& c) noexcept {
   LONGSHORE_TRY(c.output(0, window_shape(x.shape, x.shape[1], w), y));
   visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t p = 0, planes = x.shape[0] * x.shape[1]; p < planes; p++)
-      for_each_window(w, [&](std::int64_t at, const std::int64_t (&o)[3], const Range (&taps)[3]) {
+      for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
         double sum = 0;
-        for_each_tap(w, o, taps, [&](std::int64_t i) { sum += lp_term(static_cast<double>(x.as<T>()[p * w.in_plane() + i]), power); });
+        for_each_tap(w, o, taps, [&](std::int64_t i) {
+          sum += lp_term(static_cast<double>(x.as<T>()[p * w.in_plane() + i]), power);
+        });
         y.as<T>()[p * w.out_plane() + at] = static_cast<T>(lp_root(sum, power));
       });
   });
@@ -40,7 +42,8 @@ extern constinit const OpDef op_lp_pool = {
     .infer = infer_pool,
     .eval = eval,
     .facts = pool_facts,
-    .examples = {"(x: f32[N,2,7,5]) { y = LpPool(x, kernel_shape=[3,2], p=3, pads=[1,0,0,1]) return y }"},
+    .examples =
+        {"(x: f32[N,2,7,5]) { y = LpPool(x, kernel_shape=[3,2], p=3, pads=[1,0,0,1]) return y }"},
 };
 
 }  // namespace longshore::ops

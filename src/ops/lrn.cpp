@@ -6,7 +6,8 @@ namespace {
 Status eval(EvalContext& c) noexcept {
   const TensorView& x = c.input(0);
   const std::int64_t size = c.attributes.integer("size");
-  if (x.shape.rank < 2 || size < 1) return Status::error(Code::bad_argument, "it needs channels and a size of at least 1");
+  if (x.shape.rank < 2 || size < 1)
+    return Status::error(Code::bad_argument, "it needs channels and a size of at least 1");
   const double alpha = c.attributes.real("alpha", 1e-4f), beta = c.attributes.real("beta", 0.75f);
   const double bias = c.attributes.real("bias", 1.0f);
   MutableView y;

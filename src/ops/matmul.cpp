@@ -17,9 +17,12 @@ Status eval(EvalContext& c) noexcept {
   const bool known = visit_type(MatrixTypes{}, a.dtype, [&]<class T>() {
     Walk<2> walk(p.batch, p.batch_strides);
     T* to = y.as<T>();
-    for (std::int64_t i = 0, count = p.batch.elements(); i < count; i++, walk.next(), to += p.m * p.n)
-      multiply(a.as<T>() + walk.offset(0), {p.k, 1}, b.as<T>() + walk.offset(1), {p.n, 1}, p.m, p.n, p.k,
-               [&](std::int64_t row, std::int64_t column, auto sum) { to[row * p.n + column] = static_cast<T>(sum); });
+    for (std::int64_t i = 0, count = p.batch.elements(); i < count;
+         i++, walk.next(), to += p.m * p.n)
+      multiply(a.as<T>() + walk.offset(0), {p.k, 1}, b.as<T>() + walk.offset(1), {p.n, 1}, p.m, p.n,
+               p.k, [&](std::int64_t row, std::int64_t column, auto sum) {
+                 to[row * p.n + column] = static_cast<T>(sum);
+               });
   });
   return known ? Status{} : wrong_type(a.dtype);
 }
@@ -39,14 +42,15 @@ Status eval_quantised(EvalContext& c) noexcept {
   const CodeRange range = code_range(y.dtype);
   Walk<2> walk(p.batch, p.batch_strides);
   for (std::int64_t i = 0, count = p.batch.elements(); i < count; i++, walk.next())
-    multiply_codes(a, walk.offset(0), {p.k, 1}, a.quant.zero_point, false, b, walk.offset(1), {p.n, 1},
-                   scales.zero_point, scales.by_column, p.m, p.n, p.k,
-                   [&](std::int64_t row, std::int64_t column, std::int32_t sum) {
-                     const float scale = scales.scale[scales.by_column ? column : 0];
-                     const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
-                     store_code(y, (i * p.m + row) * p.n + column,
-                                requantise(sum, m, to.zero_point[0], range.lowest, range.highest, c.rounding));
-                   });
+    multiply_codes(
+        a, walk.offset(0), {p.k, 1}, a.quant.zero_point, false, b, walk.offset(1), {p.n, 1},
+        scales.zero_point, scales.by_column, p.m, p.n, p.k,
+        [&](std::int64_t row, std::int64_t column, std::int32_t sum) {
+          const float scale = scales.scale[scales.by_column ? column : 0];
+          const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
+          store_code(y, (i * p.m + row) * p.n + column,
+                     requantise(sum, m, to.zero_point[0], range.lowest, range.highest, c.rounding));
+        });
   return {};
 }
 
@@ -78,14 +82,16 @@ extern constinit const OpDef op_matmul = {
     .name = "MatMul",
     .doc = "The matrix product over the last two dims; the others are broadcast as numpy does.",
     .since = 13,
-    .schema = {.inputs = {{"A", matrix_types, "T"}, {"B", matrix_types, "T"}}, .outputs = {{"Y", matrix_types, "T"}}},
+    .schema = {.inputs = {{"A", matrix_types, "T"}, {"B", matrix_types, "T"}},
+               .outputs = {{"Y", matrix_types, "T"}}},
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval_quantised,
     .facts = facts,
     .macs = macs,
     .quant = Quant::integer,
-    .weight_axis = [](const NodeTypes& n) { return n.input(1).rank() < 2 ? -1 : n.input(1).rank() - 1; },
+    .weight_axis =
+        [](const NodeTypes& n) { return n.input(1).rank() < 2 ? -1 : n.input(1).rank() - 1; },
     .form = Form::mac,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
@@ -93,7 +99,8 @@ extern constinit const OpDef op_matmul = {
                  "(a: f32[4], b: f32[2,4,3]) { y = MatMul(a, b) return y }",
                  "(a: i32[2,1,3,4], b: i32[5,4,1]) { y = MatMul(a, b) return y }",
                  "(a: f16[3,4], b: f16[4]) { y = MatMul(a, b) return y }",
-                 "(a: i8[3,4] q(0.5, 3), b: i8[4,2] q(0.25, -1)) { y: i8[3,2] q(2, 4) = MatMul(a, b) return y }",
+                 "(a: i8[3,4] q(0.5, 3), b: i8[4,2] q(0.25, -1)) { y: i8[3,2] q(2, 4) = MatMul(a, "
+                 "b) return y }",
                  "(a: i8[3,2] q(0.5, 3)) { y: i8[3,2] q(2, 4) = "
                  "MatMul(a, i8[2,2] q([0.25, 0.5], [0, 0], axis=1) {1, -2, 3, 4}) return y }"},
 };

@@ -42,7 +42,8 @@ inline Status cannot_multiply() {
 }
 
 /// The dims of a product of tensors of these dims, or nothing where they clash.
-inline std::optional<TensorType> matmul_type(const TensorType& a, const TensorType& b, DType dtype) {
+inline std::optional<TensorType> matmul_type(const TensorType& a, const TensorType& b,
+                                             DType dtype) {
   if (!a.ranked || !b.ranked) return TensorType::unranked(dtype);
   if (a.rank() == 0 || b.rank() == 0) return {};
   Dims x = a.dims, y = b.dims;
@@ -50,7 +51,8 @@ inline std::optional<TensorType> matmul_type(const TensorType& a, const TensorTy
   if (b.rank() == 1) y.emplace_back(1);
   const Dim &k = x.back(), &l = y[y.size() - 2];
   if (k.known() && l.known() && k.value != l.value) return {};
-  const std::optional<Dims> batch = broadcast_dims(Dims(x.begin(), x.end() - 2), Dims(y.begin(), y.end() - 2));
+  const std::optional<Dims> batch =
+      broadcast_dims(Dims(x.begin(), x.end() - 2), Dims(y.begin(), y.end() - 2));
   if (!batch) return {};
   TensorType out(dtype, *batch);
   if (a.rank() > 1) out.dims.push_back(x[x.size() - 2]);
@@ -60,7 +62,8 @@ inline std::optional<TensorType> matmul_type(const TensorType& a, const TensorTy
 /// Output 0 is the product of inputs `a` and `b`, of element type `dtype` (undefined: as input a).
 inline void infer_product(InferContext& c, std::size_t a, std::size_t b, DType dtype) {
   const TensorType x = c.input(a), y = c.input(b);
-  const std::optional<TensorType> out = matmul_type(x, y, dtype == DType::undefined ? x.dtype : dtype);
+  const std::optional<TensorType> out =
+      matmul_type(x, y, dtype == DType::undefined ? x.dtype : dtype);
   if (!out) c.fail("its inputs of " + print(x) + " and " + print(y) + " cannot be multiplied");
   c.output(0, *out);
 }
@@ -75,14 +78,14 @@ inline std::int64_t saturating_product(std::initializer_list<std::int64_t> sizes
 
 /// Floats sum in double, half types in float, integers modulo 2^64.
 template <class T>
-using ProductSum = std::conditional_t<
-    std::is_integral_v<T>, std::uint64_t,
-    std::conditional_t<std::is_same_v<T, float>, double, Compute<T>>>;
+using ProductSum =
+    std::conditional_t<std::is_integral_v<T>, std::uint64_t,
+                       std::conditional_t<std::is_same_v<T, float>, double, Compute<T>>>;
 
 /// store(i, j, sum over k of a[i,k] * b[k,j]); the terms are added in the order of k.
 template <class T, class Store>
-void multiply(const T* a, MatrixSteps sa, const T* b, MatrixSteps sb, std::int64_t m, std::int64_t n,
-              std::int64_t k, Store&& store) {
+void multiply(const T* a, MatrixSteps sa, const T* b, MatrixSteps sb, std::int64_t m,
+              std::int64_t n, std::int64_t k, Store&& store) {
   using Sum = ProductSum<T>;
   constexpr std::int64_t block = 64;  // columns at a time: rows of b are read in order
   for (std::int64_t i = 0; i < m; i++)
@@ -102,10 +105,11 @@ void multiply(const T* a, MatrixSteps sa, const T* b, MatrixSteps sb, std::int64
 /// Codes of at most 8 bits, minus their zero points; zero points by row of a and column of b, or
 /// one for all. int32 wraps around, as hardware does. store(i, j, sum).
 template <class Store>
-void multiply_codes(const TensorView& a, std::int64_t start_a, MatrixSteps sa, const std::int32_t* zero_a,
-                    bool zero_by_row, const TensorView& b, std::int64_t start_b, MatrixSteps sb,
-                    const std::int32_t* zero_b, bool zero_by_column, std::int64_t m, std::int64_t n,
-                    std::int64_t k, Store&& store) {
+void multiply_codes(const TensorView& a, std::int64_t start_a, MatrixSteps sa,
+                    const std::int32_t* zero_a, bool zero_by_row, const TensorView& b,
+                    std::int64_t start_b, MatrixSteps sb, const std::int32_t* zero_b,
+                    bool zero_by_column, std::int64_t m, std::int64_t n, std::int64_t k,
+                    Store&& store) {
   const auto loops = [&]<class A, class B>(const A* x, const B* w) {
     constexpr std::int64_t block = 64;
     for (std::int64_t i = 0; i < m; i++)
@@ -122,16 +126,21 @@ void multiply_codes(const TensorView& a, std::int64_t start_a, MatrixSteps sa, c
           for (std::int64_t j = 0; j < width; j++)
             sum[j] += static_cast<std::uint32_t>(left * (row[j * sb.column] - zero[j]));
         }
-        for (std::int64_t j = 0; j < width; j++) store(i, j0 + j, static_cast<std::int32_t>(sum[j]));
+        for (std::int64_t j = 0; j < width; j++)
+          store(i, j0 + j, static_cast<std::int32_t>(sum[j]));
       }
   };
   const bool signed_a = a.dtype != DType::u8, signed_b = b.dtype != DType::u8;
   const auto *pa = a.as<std::int8_t>() + start_a, *pb = b.as<std::int8_t>() + start_b;
   const auto *ua = a.as<std::uint8_t>() + start_a, *ub = b.as<std::uint8_t>() + start_b;
-  if (signed_a && signed_b) loops(pa, pb);
-  else if (signed_a) loops(pa, ub);
-  else if (signed_b) loops(ua, pb);
-  else loops(ua, ub);
+  if (signed_a && signed_b)
+    loops(pa, pb);
+  else if (signed_a)
+    loops(pa, ub);
+  else if (signed_b)
+    loops(ua, pb);
+  else
+    loops(ua, ub);
 }
 
 /// One scale for all, or one for each column of b: the forms that integer products take.
@@ -146,8 +155,10 @@ inline bool column_scales(const QuantView& q, int column_axis, ColumnScales& out
   return q.count == 1 || (q.count > 1 && q.axis == column_axis);
 }
 
-using MatrixTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
-inline constexpr Types matrix_types = type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64);
+using MatrixTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t,
+                             std::uint32_t, std::uint64_t>;
+inline constexpr Types matrix_types =
+    type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64);
 
 /// True for codes that the integer products take.
 inline bool is_byte(DType t) noexcept { return t == DType::i8 || t == DType::u8; }

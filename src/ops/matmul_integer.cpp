@@ -17,9 +17,12 @@ Status eval(EvalContext& c) noexcept {
   const TensorView &a = c.input(0), &b = c.input(1), &zero_a = c.input(2), &zero_b = c.input(3);
   MatMulPlan p;
   if (!plan_matmul(a.shape, b.shape, p)) return cannot_multiply();
-  const std::int64_t rows = zero_a.present() ? zero_a.elements() : 1, columns = zero_b.present() ? zero_b.elements() : 1;
+  const std::int64_t rows = zero_a.present() ? zero_a.elements() : 1,
+                     columns = zero_b.present() ? zero_b.elements() : 1;
   if ((rows != 1 && rows != p.m) || (columns != 1 && columns != p.n))
-    return Status::error(Code::unsupported, "zero points must be one for all, or one for each row of A and column of B");
+    return Status::error(
+        Code::unsupported,
+        "zero points must be one for all, or one for each row of A and column of B");
   auto* za = reinterpret_cast<std::int32_t*>(c.scratch.data());
   auto* zb = za + rows;
   for (std::int64_t i = 0; i < rows; i++) za[i] = zero_a.present() ? load_code(zero_a, i) : 0;
@@ -28,7 +31,8 @@ Status eval(EvalContext& c) noexcept {
   LONGSHORE_TRY(c.output(0, p.output, y));
   Walk<2> walk(p.batch, p.batch_strides);
   for (std::int64_t i = 0, count = p.batch.elements(); i < count; i++, walk.next())
-    multiply_codes(a, walk.offset(0), {p.k, 1}, za, rows > 1, b, walk.offset(1), {p.n, 1}, zb, columns > 1, p.m, p.n, p.k,
+    multiply_codes(a, walk.offset(0), {p.k, 1}, za, rows > 1, b, walk.offset(1), {p.n, 1}, zb,
+                   columns > 1, p.m, p.n, p.k,
                    [&](std::int64_t row, std::int64_t column, std::int32_t sum) {
                      y.as<std::int32_t>()[(i * p.m + row) * p.n + column] = sum;
                    });
@@ -53,7 +57,8 @@ extern constinit const OpDef op_matmul_integer = {
     .eval = eval,
     .facts = facts_rank,
     .examples = {"(a: u8[2,3], b: i8[3,4]) { y = MatMulInteger(a, b, u8[]{12}) return y }",
-                 "(a: u8[2,3], b: i8[5,3,4]) { y = MatMulInteger(a, b, u8[2]{1, 2}, i8[4]{1, -2, 3, 4}) return y }"},
+                 "(a: u8[2,3], b: i8[5,3,4]) { y = MatMulInteger(a, b, u8[2]{1, 2}, i8[4]{1, -2, "
+                 "3, 4}) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -4,8 +4,8 @@ namespace longshore::ops {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
-  return eval_variadic_with<NumberTypes>(c, [](auto a, auto b) { return larger(a, b); },
-                                        [](auto x, std::size_t) { return x; });
+  return eval_variadic_with<NumberTypes>(
+      c, [](auto a, auto b) { return larger(a, b); }, [](auto x, std::size_t) { return x; });
 }
 
 }  // namespace

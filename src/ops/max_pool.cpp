@@ -7,18 +7,20 @@ namespace {
 /// spatial dims column-major.
 std::int64_t stored_index(const Window& w, std::int64_t plane, std::int64_t i, bool column_major) {
   if (column_major) {
-    const std::int64_t column = i % w.in[2], row = i / w.in[2] % w.in[1], depth = i / w.in[2] / w.in[1];
+    const std::int64_t column = i % w.in[2], row = i / w.in[2] % w.in[1],
+                       depth = i / w.in[2] / w.in[1];
     i = (column * w.in[1] + row) * w.in[0] + depth;
   }
   return plane * w.in_plane() + i;
 }
 
 template <class T>
-void run(const TensorView& x, const Window& w, const MutableView& y, const MutableView* indices, bool column_major) {
+void run(const TensorView& x, const Window& w, const MutableView& y, const MutableView* indices,
+         bool column_major) {
   const std::int64_t planes = x.shape[0] * x.shape[1];
   for (std::int64_t p = 0; p < planes; p++) {
     const T* from = x.as<T>() + p * w.in_plane();
-    for_each_window(w, [&](std::int64_t at, const std::int64_t (&o)[3], const Range (&taps)[3]) {
+    for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
       std::int64_t best = -1;
       Compute<T> most{};
       for_each_tap(w, o, taps, [&](std::int64_t i) {
@@ -28,11 +30,15 @@ void run(const TensorView& x, const Window& w, const MutableView& y, const Mutab
         best = i;
       });
       T& to = y.as<T>()[p * w.out_plane() + at];
-      if (best >= 0) to = from[best];
-      else if constexpr (std::is_integral_v<T>) to = std::numeric_limits<T>::lowest();
-      else to = static_cast<T>(-std::numeric_limits<float>::infinity());
+      if (best >= 0)
+        to = from[best];
+      else if constexpr (std::is_integral_v<T>)
+        to = std::numeric_limits<T>::lowest();
+      else
+        to = static_cast<T>(-std::numeric_limits<float>::infinity());
       if (indices)
-        indices->as<std::int64_t>()[p * w.out_plane() + at] = best < 0 ? -1 : stored_index(w, p, best, column_major);
+        indices->as<std::int64_t>()[p * w.out_plane() + at] =
+            best < 0 ? -1 : stored_index(w, p, best, column_major);
     });
   }
 }
@@ -58,10 +64,13 @@ constexpr Types types_in = pool_types | types(DType::i8, DType::u8);
 
 extern constinit const OpDef op_max_pool = {
     .name = "MaxPool",
-    .doc = "The maximum of each window; padding never wins, NaN does. Indices count elements of the whole input.",
+    .doc =
+        "The maximum of each window; padding never wins, NaN does. Indices count elements of the "
+        "whole input.",
     .since = 22,
     .schema = {.inputs = {{"X", types_in, "T"}},
-               .outputs = {{"Y", types_in, "T"}, {"Indices", type_set::int64, {}, Presence::optional}},
+               .outputs = {{"Y", types_in, "T"},
+                           {"Indices", type_set::int64, {}, Presence::optional}},
                .attributes = {{"auto_pad", AttributeKind::text},
                               {"ceil_mode", AttributeKind::integer},
                               {"dilations", AttributeKind::integers},
@@ -75,11 +84,12 @@ extern constinit const OpDef op_max_pool = {
     .facts = pool_facts,
     .quant = Quant::same,
     .form = Form::pool,
-    .examples = {"(x: f32[N,2,7,5]) { y, i = MaxPool(x, kernel_shape=[3,2], strides=[2,1], pads=[1,0,0,1], "
-                 "dilations=[2,1], storage_order=1) return y, i }",
-                 "(x: u8[1,1,6]) { y = MaxPool(x, kernel_shape=[3], strides=[2], ceil_mode=1) return y }",
-                 "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,2,2] q(0.5, -3) = MaxPool(x, kernel_shape=[2,2], "
-                 "strides=[2,2]) return y }"},
+    .examples =
+        {"(x: f32[N,2,7,5]) { y, i = MaxPool(x, kernel_shape=[3,2], strides=[2,1], pads=[1,0,0,1], "
+         "dilations=[2,1], storage_order=1) return y, i }",
+         "(x: u8[1,1,6]) { y = MaxPool(x, kernel_shape=[3], strides=[2], ceil_mode=1) return y }",
+         "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,2,2] q(0.5, -3) = MaxPool(x, kernel_shape=[2,2], "
+         "strides=[2,2]) return y }"},
 };
 
 }  // namespace longshore::ops

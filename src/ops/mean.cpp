@@ -4,8 +4,9 @@ namespace longshore::ops {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
-  return eval_variadic_with<FloatTypes>(c, [](auto a, auto b) { return a + b; },
-                                        [](auto x, std::size_t n) { return x / static_cast<decltype(x)>(n); });
+  return eval_variadic_with<FloatTypes>(
+      c, [](auto a, auto b) { return a + b; },
+      [](auto x, std::size_t n) { return x / static_cast<decltype(x)>(n); });
 }
 
 }  // namespace

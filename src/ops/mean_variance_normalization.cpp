@@ -10,7 +10,8 @@ Status eval(EvalContext& c) noexcept {
   Reduction r;
   for (std::int64_t a : c.attributes.has("axes") ? given : std::span<const std::int64_t>(usual)) {
     const int axis = resolve_axis(a, x.shape.rank);
-    if (axis < 0) return Status::error(Code::bad_argument, "an axis is out of range for rank %d", x.shape.rank);
+    if (axis < 0)
+      return Status::error(Code::bad_argument, "an axis is out of range for rank %d", x.shape.rank);
     r.reduced[axis] = true;
   }
   plan_reduction(x.shape, true, r);
@@ -23,16 +24,20 @@ Status eval(EvalContext& c) noexcept {
     for (std::int64_t k = r.kept.elements(); k-- > 0; outer.next()) {
       const auto each = [&](auto&& f) {
         Walk<1> inner(r.summed, inner_strides);
-        for (std::int64_t i = 0; i < r.count; i++, inner.next()) f(outer.offset(0) + inner.offset(0));
+        for (std::int64_t i = 0; i < r.count; i++, inner.next())
+          f(outer.offset(0) + inner.offset(0));
       };
-      const auto value = [&](std::int64_t at) { return static_cast<double>(static_cast<Compute<T>>(x.as<T>()[at])); };
+      const auto value = [&](std::int64_t at) {
+        return static_cast<double>(static_cast<Compute<T>>(x.as<T>()[at]));
+      };
       double mean = 0, variance = 0;
       const auto n = static_cast<double>(r.count);
       each([&](std::int64_t at) { mean += value(at); });
       mean /= n;
       each([&](std::int64_t at) { variance += (value(at) - mean) * (value(at) - mean); });
       const double deviation = std::sqrt(variance / n) + 1e-9;  // as ONNX's definition has it
-      each([&](std::int64_t at) { y.as<T>()[at] = static_cast<T>((value(at) - mean) / deviation); });
+      each(
+          [&](std::int64_t at) { y.as<T>()[at] = static_cast<T>((value(at) - mean) / deviation); });
     }
   });
   return known ? Status{} : wrong_type(x.dtype);

@@ -16,7 +16,8 @@ Status eval(EvalContext& c) noexcept {
       const bool opposite = rest != 0 && (rest < 0) != (b < 0);
       return opposite && !sign_of_dividend ? static_cast<T>(rest + b) : rest;
     } else {
-      if (!sign_of_dividend) status = Status::error(Code::bad_model, "Mod of floats needs fmod = 1");
+      if (!sign_of_dividend)
+        status = Status::error(Code::bad_model, "Mod of floats needs fmod = 1");
       return std::fmod(a, b);
     }
   });

@@ -5,8 +5,10 @@ namespace longshore::ops {
 namespace {
 
 void normalise(Node& n, int, Rewriter& r) {
-  if (n.input(1) != no_value) n.inputs = {r.before("Add", n.inputs)};
-  else n.inputs.resize(1);
+  if (n.input(1) != no_value)
+    n.inputs = {r.before("Add", n.inputs)};
+  else
+    n.inputs.resize(1);
   n.op = &op_named("Gelu");
   n.attributes.set("approximate", std::string("tanh"));
 }
@@ -17,7 +19,8 @@ extern constinit const OpDef op_ms_fast_gelu = {
     .name = "FastGelu",
     .domain = "com.microsoft",
     .doc = "The tanh form of Gelu(x + bias): Add and Gelu of ONNX replace it on import.",
-    .schema = {.inputs = {{"X", type_set::float_types, "T"}, {"bias", type_set::float_types, "T", Presence::optional}},
+    .schema = {.inputs = {{"X", type_set::float_types, "T"},
+                          {"bias", type_set::float_types, "T", Presence::optional}},
                .outputs = {{"Y", type_set::float_types, "T"}}},
     .normalise = normalise,
 };

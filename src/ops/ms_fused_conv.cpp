@@ -13,7 +13,9 @@ void infer(InferContext& c) {
   if (const Status s = activation_of(c.attributes(), activation); !s.ok()) c.fail(s.text());
   infer_conv_as(c, 0, 1, c.input(0).dtype);
 }
-std::size_t scratch(const ScratchContext& c) noexcept { return conv_scratch(c.attributes, c.inputs[0], c.inputs[1]); }
+std::size_t scratch(const ScratchContext& c) noexcept {
+  return conv_scratch(c.attributes, c.inputs[0], c.inputs[1]);
+}
 Status eval(EvalContext& c) noexcept {
   FusedActivation activation;
   LONGSHORE_TRY(activation_of(c.attributes, activation));
@@ -32,7 +34,9 @@ std::int64_t macs(const NodeTypes& n) { return conv_macs_as(n, 1); }
 extern constinit const OpDef op_ms_fused_conv = {
     .name = "FusedConv",
     .domain = "com.microsoft",
-    .doc = "activation(Conv(X, W, B) + Z). Activations: Relu, Clip, LeakyRelu, Sigmoid, Tanh, HardSigmoid.",
+    .doc =
+        "activation(Conv(X, W, B) + Z). Activations: Relu, Clip, LeakyRelu, Sigmoid, Tanh, "
+        "HardSigmoid.",
     .since = 1,
     .schema = {.inputs = {{"X", type_set::float_types, "T"},
                           {"W", type_set::float_types, "T"},
@@ -58,10 +62,13 @@ extern constinit const OpDef op_ms_fused_conv = {
     .form = Form::mac,
     .float_rtol = 1e-4f,
     .float_atol = 1e-4f,
-    .examples = {"(x: f32[1,2,5,5], w: f32[3,2,3,3], b: f32[3], z: f32[1,3,3,3]) { y = com.microsoft.FusedConv(x, w, "
-                 "b, z, activation=\"Relu\") return y }",
-                 "(x: i8[1,2,5,5] q(0.1, 3), w: i8[2,1,3,3] q(0.02, 0)) { y: i8[1,2,3,3] q(0.02, -128) = "
-                 "com.microsoft.FusedConv(x, w, group=2, activation=\"Clip\", activation_params=[0.0,6.0]) return y }"},
+    .examples =
+        {"(x: f32[1,2,5,5], w: f32[3,2,3,3], b: f32[3], z: f32[1,3,3,3]) { y = "
+         "com.microsoft.FusedConv(x, w, "
+         "b, z, activation=\"Relu\") return y }",
+         "(x: i8[1,2,5,5] q(0.1, 3), w: i8[2,1,3,3] q(0.02, 0)) { y: i8[1,2,3,3] q(0.02, -128) = "
+         "com.microsoft.FusedConv(x, w, group=2, activation=\"Clip\", activation_params=[0.0,6.0]) "
+         "return y }"},
 };
 
 }  // namespace longshore::ops

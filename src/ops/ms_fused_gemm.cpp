@@ -33,15 +33,19 @@ extern constinit const OpDef op_ms_fused_gemm = {
     .facts = facts_gemm,
     .macs = macs_gemm,
     .quant = Quant::integer,
-    .weight_axis = [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
+    .weight_axis =
+        [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
     .form = Form::mac,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
-    .examples = {"(a: f32[2,4], b: f32[4,3], c: f32[3]) { y = com.microsoft.FusedGemm(a, b, c, activation=\"Relu\") return y }",
-                 "(a: f32[2,4], b: f32[4,3]) { y = com.microsoft.FusedGemm(a, b, activation=\"Clip\", "
-                 "activation_params=[0, 6]) return y }",
-                 "(a: i8[2,2] q(0.5, 3)) { y: i8[2,2] q(0.125, 4) = com.microsoft.FusedGemm(a, "
-                 "i8[2,2] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4}, _, transB=1, activation=\"Relu\") return y }"},
+    .examples =
+        {"(a: f32[2,4], b: f32[4,3], c: f32[3]) { y = com.microsoft.FusedGemm(a, b, c, "
+         "activation=\"Relu\") return y }",
+         "(a: f32[2,4], b: f32[4,3]) { y = com.microsoft.FusedGemm(a, b, activation=\"Clip\", "
+         "activation_params=[0, 6]) return y }",
+         "(a: i8[2,2] q(0.5, 3)) { y: i8[2,2] q(0.125, 4) = com.microsoft.FusedGemm(a, "
+         "i8[2,2] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4}, _, transB=1, activation=\"Relu\") "
+         "return y }"},
 };
 
 }  // namespace longshore::ops

@@ -10,7 +10,8 @@ namespace {
 ValueId transposed(const Node& n, std::size_t input, bool last, bool batch, Rewriter& r) {
   const TensorType& t = r.graph()[n.inputs[input]].type;
   if (!last && !batch) return n.inputs[input];
-  if (!t.ranked) fail(Code::unsupported, "node ", describe(n), ": a transposed operand needs a known rank");
+  if (!t.ranked)
+    fail(Code::unsupported, "node ", describe(n), ": a transposed operand needs a known rank");
   const auto rank = static_cast<std::int64_t>(t.rank());
   if (rank < 2) return n.inputs[input];
   Ints perm;
@@ -35,7 +36,8 @@ void normalise(Node& n, int, Rewriter& r) {
   n.attributes = {};
   n.op = &op_named("MatMul");
   if (alpha == 1) return;
-  r.after(n, "Mul", {r.constant(make_number(dtype == DType::undefined ? DType::f32 : dtype, alpha))});
+  r.after(n, "Mul",
+          {r.constant(make_number(dtype == DType::undefined ? DType::f32 : dtype, alpha))});
 }
 
 }  // namespace
@@ -43,10 +45,15 @@ void normalise(Node& n, int, Rewriter& r) {
 extern constinit const OpDef op_ms_fused_mat_mul = {
     .name = "FusedMatMul",
     .domain = "com.microsoft",
-    .doc = "alpha * A * B with transposed operands: Transpose, MatMul and Mul replace it on import.",
+    .doc =
+        "alpha * A * B with transposed operands: Transpose, MatMul and Mul replace it on import.",
     .schema = {.inputs = {{"A", type_set::float_types, "T"}, {"B", type_set::float_types, "T"}},
                .outputs = {{"Y", type_set::float_types, "T"}},
-               .attributes = {{"alpha", AttributeKind::real}, {"transA"}, {"transB"}, {"transBatchA"}, {"transBatchB"}}},
+               .attributes = {{"alpha", AttributeKind::real},
+                              {"transA"},
+                              {"transB"},
+                              {"transBatchA"},
+                              {"transBatchB"}}},
     .normalise = normalise,
 };
 

@@ -5,8 +5,10 @@ namespace {
 
 template <class T>
 T negative(T x) {
-  if constexpr (std::is_floating_point_v<T>) return -x;
-  else return wrapping_subtract(T{0}, x);
+  if constexpr (std::is_floating_point_v<T>)
+    return -x;
+  else
+    return wrapping_subtract(T{0}, x);
 }
 
 }  // namespace
@@ -22,8 +24,7 @@ extern constinit const OpDef op_neg = {
     .facts = facts_rank,
     .quant = Quant::table,
     .form = Form::table,
-    .examples = {"(x: f32[2,5]) { y = Neg(x) return y }",
-                 "(x: i8[4]) { y = Neg(x) return y }"},
+    .examples = {"(x: f32[2,5]) { y = Neg(x) return y }", "(x: i8[4]) { y = Neg(x) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -15,9 +15,11 @@ Box box_at(const float* b, bool centre) {
 }
 /// Intersection over union above the threshold.
 bool overlaps(const Box& a, const Box& b, float threshold) {
-  const float w = std::min(a.x2, b.x2) - std::max(a.x1, b.x1), h = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  const float w = std::min(a.x2, b.x2) - std::max(a.x1, b.x1),
+              h = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
   if (!(w > 0) || !(h > 0)) return false;
-  const float area_a = (a.x2 - a.x1) * (a.y2 - a.y1), area_b = (b.x2 - b.x1) * (b.y2 - b.y1), both = w * h;
+  const float area_a = (a.x2 - a.x1) * (a.y2 - a.y1), area_b = (b.x2 - b.x1) * (b.y2 - b.y1),
+              both = w * h;
   if (!(area_a > 0) || !(area_b > 0)) return false;
   return both / (area_a + area_b - both) > threshold;
 }
@@ -30,16 +32,21 @@ std::size_t scratch(const ScratchContext& c) noexcept {
 
 Status eval(EvalContext& c) noexcept {
   const TensorView &boxes = c.input(0), &scores = c.input(1);
-  if (boxes.shape.rank != 3 || scores.shape.rank != 3 || boxes.shape[2] != 4 || boxes.shape[0] != scores.shape[0] || boxes.shape[1] != scores.shape[2])
-    return Status::error(Code::bad_argument, "boxes must be [batch, n, 4] and scores [batch, classes, n]");
+  if (boxes.shape.rank != 3 || scores.shape.rank != 3 || boxes.shape[2] != 4 ||
+      boxes.shape[0] != scores.shape[0] || boxes.shape[1] != scores.shape[2])
+    return Status::error(Code::bad_argument,
+                         "boxes must be [batch, n, 4] and scores [batch, classes, n]");
   for (std::size_t i = 2; i < 5; i++)
-    if (c.has(i) && c.input(i).elements() != 1) return Status::error(Code::bad_argument, "input %zu must be one number", i);
+    if (c.has(i) && c.input(i).elements() != 1)
+      return Status::error(Code::bad_argument, "input %zu must be one number", i);
   const std::int64_t n = boxes.shape[1], classes = scores.shape[1];
-  const std::int64_t limit = c.has(2) ? std::max<std::int64_t>(0, int_at(c.input(2), 0)) : 0;  // absent: none at all
+  const std::int64_t limit =
+      c.has(2) ? std::max<std::int64_t>(0, int_at(c.input(2), 0)) : 0;  // absent: none at all
   const float threshold = c.has(3) ? c.input(3).as<float>()[0] : 0.0f;
   const bool filter = c.has(4), centre = c.attributes.integer("center_point_box", 0) != 0;
   const float least = filter ? c.input(4).as<float>()[0] : 0.0f;
-  if (c.scratch.size() < static_cast<std::size_t>(n) * 2 * sizeof(std::int64_t)) return Status::error(Code::internal, "too little scratch memory");
+  if (c.scratch.size() < static_cast<std::size_t>(n) * 2 * sizeof(std::int64_t))
+    return Status::error(Code::internal, "too little scratch memory");
   auto* order = reinterpret_cast<std::int64_t*>(c.scratch.data());
   std::int64_t* kept = order + n;
   std::int64_t rows = 0;
@@ -52,11 +59,14 @@ Status eval(EvalContext& c) noexcept {
       std::int64_t candidates = 0, count = 0;
       for (std::int64_t i = 0; i < n; i++)
         if (score[i] == score[i] && (!filter || score[i] > least)) order[candidates++] = i;
-      std::sort(order, order + candidates, [&](std::int64_t p, std::int64_t q) { return score[p] != score[q] ? score[p] > score[q] : p < q; });
+      std::sort(order, order + candidates, [&](std::int64_t p, std::int64_t q) {
+        return score[p] != score[q] ? score[p] > score[q] : p < q;
+      });
       for (std::int64_t i = 0; i < candidates && count < limit; i++) {
         const Box candidate = box_at(box + order[i] * 4, centre);
         bool free = true;
-        for (std::int64_t j = 0; j < count && free; j++) free = !overlaps(candidate, box_at(box + kept[j] * 4, centre), threshold);
+        for (std::int64_t j = 0; j < count && free; j++)
+          free = !overlaps(candidate, box_at(box + kept[j] * 4, centre), threshold);
         if (free) kept[count++] = order[i];
       }
       LONGSHORE_TRY(c.output(0, {rows + count, 3}, y));
@@ -72,7 +82,9 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_non_max_suppression = {
     .name = "NonMaxSuppression",
-    .doc = "Boxes of each class by falling score, without those that overlap a better one; at most the number given, which is 0 by default.",
+    .doc =
+        "Boxes of each class by falling score, without those that overlap a better one; at most "
+        "the number given, which is 0 by default.",
     .since = 11,
     .schema = {.inputs = {{"boxes", types(DType::f32)},
                           {"scores", types(DType::f32)},
@@ -84,7 +96,8 @@ extern constinit const OpDef op_non_max_suppression = {
     .infer = infer,
     .scratch = scratch,
     .eval = eval,
-    .examples = {"(b: f32[1,5,4], s: f32[1,2,5]) { y = NonMaxSuppression(b, s, i64[]{2}, f32[]{0.5}, f32[]{0.1}) return y }",
+    .examples = {"(b: f32[1,5,4], s: f32[1,2,5]) { y = NonMaxSuppression(b, s, i64[]{2}, "
+                 "f32[]{0.5}, f32[]{0.1}) return y }",
                  "(b: f32[1,5,4], s: f32[1,2,5]) { y = NonMaxSuppression(b, s) return y }"},
 };
 

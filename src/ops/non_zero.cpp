@@ -14,8 +14,10 @@ Status eval(EvalContext& c) noexcept {
   Status status;
   visit_type(AllTypes{}, x.dtype, [&]<class T>() {
     const auto set = [&](std::int64_t i) {
-      if constexpr (std::is_integral_v<T> || std::is_same_v<T, double>) return x.as<T>()[i] != 0;
-      else return static_cast<float>(x.as<T>()[i]) != 0;
+      if constexpr (std::is_integral_v<T> || std::is_same_v<T, double>)
+        return x.as<T>()[i] != 0;
+      else
+        return static_cast<float>(x.as<T>()[i]) != 0;
     };
     std::int64_t count = 0;
     for (std::int64_t i = 0; i < n; i++) count += set(i) ? 1 : 0;
@@ -43,7 +45,8 @@ extern constinit const OpDef op_non_zero = {
     .schema = {.inputs = {{"X"}}, .outputs = {{"Y", type_set::int64}}},
     .infer = infer,
     .eval = eval,
-    .examples = {"(x: bool[2,3]) { y = NonZero(x) return y }", "(x: f16[4]) { y = NonZero(x) return y }"},
+    .examples = {"(x: bool[2,3]) { y = NonZero(x) return y }",
+                 "(x: f16[4]) { y = NonZero(x) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -27,7 +27,8 @@ void infer(InferContext& c) {
     return;
   }
   const int axis = resolve_axis(c.attributes().integer("axis", -1), indices.rank() + 1);
-  if (axis < 0 || indices.rank() >= max_rank) c.fail("its axis is out of range for rank " + std::to_string(indices.rank() + 1));
+  if (axis < 0 || indices.rank() >= max_rank)
+    c.fail("its axis is out of range for rank " + std::to_string(indices.rank() + 1));
   Dims out = indices.dims;
   Dim depth;
   std::int64_t d = 0;
@@ -42,17 +43,22 @@ void infer(InferContext& c) {
 Status eval(EvalContext& c) noexcept {
   const TensorView &indices = c.input(0), &values = c.input(2);
   std::int64_t depth = 0;
-  if (c.input(1).elements() != 1 || !whole(c.input(1), 0, depth) || depth < 0) return Status::error(Code::bad_argument, "the depth must be one number >= 0");
+  if (c.input(1).elements() != 1 || !whole(c.input(1), 0, depth) || depth < 0)
+    return Status::error(Code::bad_argument, "the depth must be one number >= 0");
   if (values.elements() != 2) return Status::error(Code::bad_argument, "values must be [off, on]");
   const int axis = resolve_axis(c.attributes.integer("axis", -1), indices.shape.rank + 1);
-  if (axis < 0 || indices.shape.rank >= max_rank) return axis_out_of_range(c.attributes.integer("axis", -1), indices.shape.rank + 1);
+  if (axis < 0 || indices.shape.rank >= max_rank)
+    return axis_out_of_range(c.attributes.integer("axis", -1), indices.shape.rank + 1);
   Shape dims;
-  for (int i = 0; i <= indices.shape.rank; i++) dims.push(i == axis ? depth : indices.shape[i < axis ? i : i - 1]);
+  for (int i = 0; i <= indices.shape.rank; i++)
+    dims.push(i == axis ? depth : indices.shape[i < axis ? i : i - 1]);
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   const std::size_t size = size_bytes(y.dtype);
-  const std::int64_t outer = indices.shape.product(0, axis), inner = indices.shape.product(axis, indices.shape.rank);
-  for (std::int64_t i = 0, n = y.elements(); i < n; i++) copy_element(y.data, i, values.data, 0, size);
+  const std::int64_t outer = indices.shape.product(0, axis),
+                     inner = indices.shape.product(axis, indices.shape.rank);
+  for (std::int64_t i = 0, n = y.elements(); i < n; i++)
+    copy_element(y.data, i, values.data, 0, size);
   for (std::int64_t o = 0; o < outer; o++)
     for (std::int64_t i = 0; i < inner; i++) {
       std::int64_t k = 0;
@@ -67,9 +73,13 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_one_hot = {
     .name = "OneHot",
-    .doc = "Each index becomes a vector of `off` with one `on`; indices beyond the depth become all off.",
+    .doc =
+        "Each index becomes a vector of `off` with one `on`; indices beyond the depth become all "
+        "off.",
     .since = 11,
-    .schema = {.inputs = {{"indices", type_set::numbers}, {"depth", type_set::numbers}, {"values", type_set::any, "T"}},
+    .schema = {.inputs = {{"indices", type_set::numbers},
+                          {"depth", type_set::numbers},
+                          {"values", type_set::any, "T"}},
                .outputs = {{"output", type_set::any, "T"}},
                .attributes = {{"axis"}}},
     .infer = infer,

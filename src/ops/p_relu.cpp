@@ -11,9 +11,8 @@ void normalise(Node& n, int opset, Rewriter& r) {
 }
 
 Status eval(EvalContext& c) noexcept {
-  return eval_binary<NumberTypes, [](auto x, auto slope) {
-    return x < 0 ? wrapping_multiply(x, slope) : x;
-  }>(c);
+  return eval_binary<NumberTypes,
+                     [](auto x, auto slope) { return x < 0 ? wrapping_multiply(x, slope) : x; }>(c);
 }
 
 }  // namespace
@@ -22,8 +21,16 @@ extern constinit const OpDef op_p_relu = {
     .name = "PRelu",
     .doc = "y = x where x >= 0, else slope * x; the slope is broadcast.",
     .since = 16,
-    .schema = {.inputs = {{"A", type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64), "T"}, {"B", type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64), "T"}},
-               .outputs = {{"C", type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64), "T"}}},
+    .schema =
+        {.inputs = {{"A",
+                     type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64),
+                     "T"},
+                    {"B",
+                     type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64),
+                     "T"}},
+         .outputs = {{"C",
+                      type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64),
+                      "T"}}},
     .normalise = normalise,
     .infer = infer_broadcast,
     .eval = eval,

@@ -31,23 +31,27 @@ Status mode_of(const Attributes& a, Mode& mode) noexcept {
       mode = static_cast<Mode>(i);
       return {};
     }
-  return Status::error(Code::unsupported, "mode '%.30s'; it may be constant, reflect, edge or wrap", text.data());
+  return Status::error(Code::unsupported, "mode '%.30s'; it may be constant, reflect, edge or wrap",
+                       text.data());
 }
 
 struct Pads {
   std::int64_t begin[max_rank] = {}, end[max_rank] = {};
 };
 /// The pads of each axis from the lists of the inputs.
-Status spread(std::span<const std::int64_t> pads, std::span<const std::int64_t> axes, bool has_axes, int rank, Pads& out) noexcept {
+Status spread(std::span<const std::int64_t> pads, std::span<const std::int64_t> axes, bool has_axes,
+              int rank, Pads& out) noexcept {
   const std::size_t n = has_axes ? axes.size() : static_cast<std::size_t>(rank);
-  if (pads.size() != 2 * n) return Status::error(Code::bad_argument, "pads has %zu entries, not %zu", pads.size(), 2 * n);
+  if (pads.size() != 2 * n)
+    return Status::error(Code::bad_argument, "pads has %zu entries, not %zu", pads.size(), 2 * n);
   for (std::size_t i = 0; i < n; i++) {
     const std::int64_t given = has_axes ? axes[i] : static_cast<std::int64_t>(i);
     const int axis = resolve_axis(given, rank);
     if (axis < 0) return axis_out_of_range(given, rank);
     constexpr std::int64_t most = std::int64_t{1} << 40;
     for (std::int64_t p : {pads[i], pads[n + i]})
-      if (p < -most || p > most) return Status::error(Code::exhausted, "a pad of %lld", static_cast<long long>(p));
+      if (p < -most || p > most)
+        return Status::error(Code::exhausted, "a pad of %lld", static_cast<long long>(p));
     out.begin[axis] = pads[i];
     out.end[axis] = pads[n + i];
   }
@@ -58,9 +62,12 @@ Status spread(std::span<const std::int64_t> pads, std::span<const std::int64_t> 
 std::int64_t source(Mode mode, std::int64_t i, std::int64_t size) {
   if (i >= 0 && i < size) return i;
   switch (mode) {
-    case Mode::constant: return -1;
-    case Mode::edge: return i < 0 ? 0 : size - 1;
-    case Mode::wrap: return (i % size + size) % size;
+    case Mode::constant:
+      return -1;
+    case Mode::edge:
+      return i < 0 ? 0 : size - 1;
+    case Mode::wrap:
+      return (i % size + size) % size;
     case Mode::reflect: {
       const std::int64_t period = std::max<std::int64_t>(1, 2 * (size - 1));
       i = (i % period + period) % period;
@@ -80,14 +87,17 @@ void infer(InferContext& c) {
     return;
   }
   Pads p;
-  if (const Status s = spread(*pads, axes ? std::span<const std::int64_t>(*axes) : std::span<const std::int64_t>(), c.has(3), x.rank(), p);
+  if (const Status s = spread(
+          *pads, axes ? std::span<const std::int64_t>(*axes) : std::span<const std::int64_t>(),
+          c.has(3), x.rank(), p);
       !s.ok())
     c.fail(s.text());
   for (int i = 0; i < x.rank(); i++) {
     Dim& d = x.dims[static_cast<std::size_t>(i)];
     if (p.begin[i] == 0 && p.end[i] == 0) continue;
     if (d.known() && d.value + p.begin[i] + p.end[i] < 0)
-      c.fail("its pads leave " + std::to_string(d.value + p.begin[i] + p.end[i]) + " elements of axis " + std::to_string(i));
+      c.fail("its pads leave " + std::to_string(d.value + p.begin[i] + p.end[i]) +
+             " elements of axis " + std::to_string(i));
     d = d.known() ? Dim(d.value + p.begin[i] + p.end[i]) : Dim();
   }
   c.output(0, x);
@@ -102,12 +112,15 @@ Status run(EvalContext& c, const void* filling) noexcept {
   LONGSHORE_TRY(read_ints(c.input(1), 2 * max_rank, "pads", pads));
   if (c.has(3)) LONGSHORE_TRY(read_ints(c.input(3), max_rank, "axes", axes));
   Pads p;
-  LONGSHORE_TRY(spread({pads.values, static_cast<std::size_t>(pads.count)}, {axes.values, static_cast<std::size_t>(axes.count)},
-                       c.has(3), x.shape.rank, p));
+  LONGSHORE_TRY(spread({pads.values, static_cast<std::size_t>(pads.count)},
+                       {axes.values, static_cast<std::size_t>(axes.count)}, c.has(3), x.shape.rank,
+                       p));
   Shape dims = x.shape;
   for (int i = 0; i < dims.rank; i++) {
     dims[i] += p.begin[i] + p.end[i];
-    if (dims[i] < 0) return Status::error(Code::bad_argument, "the pads leave %lld elements of axis %d", static_cast<long long>(dims[i]), i);
+    if (dims[i] < 0)
+      return Status::error(Code::bad_argument, "the pads leave %lld elements of axis %d",
+                           static_cast<long long>(dims[i]), i);
     if (x.shape[i] == 0 && dims[i] > 0 && mode != Mode::constant)
       return Status::error(Code::bad_argument, "axis %d has no elements to pad with", i);
   }
@@ -131,7 +144,9 @@ Status run(EvalContext& c, const void* filling) noexcept {
     }
     const std::int64_t width = last >= 0 ? dims[last] : 1;
     for (std::int64_t k = 0; k < width; k++) {
-      const std::int64_t s = !inside ? -1 : last < 0 ? 0 : source(mode, k - p.begin[last], x.shape[last]);
+      const std::int64_t s = !inside    ? -1
+                             : last < 0 ? 0
+                                        : source(mode, k - p.begin[last], x.shape[last]);
       copy_element(y.data, row * width + k, s < 0 ? filling : x.data, s < 0 ? 0 : base + s, size);
     }
     row++;
@@ -143,7 +158,8 @@ Status eval(EvalContext& c) noexcept {
   constexpr std::byte zero[16] = {};
   const TensorView& value = c.input(2);
   if (value.present() && (value.elements() != 1 || value.dtype != c.input(0).dtype))
-    return Status::error(Code::bad_argument, "the constant must be one element of the input's type");
+    return Status::error(Code::bad_argument,
+                         "the constant must be one element of the input's type");
   return run(c, value.present() ? value.data : zero);
 }
 
@@ -154,12 +170,17 @@ Status eval_codes(EvalContext& c) noexcept {
   if (to.count != 1) return Status::error(Code::unsupported, "Pad of a tensor with several scales");
   const auto [low, high] = code_range(c.output_dtype(0));
   float real = 0;
-  if (value.present() && value.elements() != 1) return Status::error(Code::bad_argument, "the constant has several elements");
-  if (value.present() && value.quant.count == 1) real = dequantise(load_code(value, 0), value.quant.scale[0], value.quant.zero_point[0]);
-  else if (value.present() && value.dtype == DType::f32) real = value.as<float>()[0];
-  else if (value.present()) return Status::error(Code::bad_argument, "the constant must be f32 or quantised");
+  if (value.present() && value.elements() != 1)
+    return Status::error(Code::bad_argument, "the constant has several elements");
+  if (value.present() && value.quant.count == 1)
+    real = dequantise(load_code(value, 0), value.quant.scale[0], value.quant.zero_point[0]);
+  else if (value.present() && value.dtype == DType::f32)
+    real = value.as<float>()[0];
+  else if (value.present())
+    return Status::error(Code::bad_argument, "the constant must be f32 or quantised");
   std::byte code[16] = {};
-  store_code({c.output_dtype(0), {}, code, {}}, 0, quantise(real, to.scale[0], to.zero_point[0], low, high));
+  store_code({c.output_dtype(0), {}, code, {}}, 0,
+             quantise(real, to.scale[0], to.zero_point[0], low, high));
   return run(c, code);
 }
 
@@ -167,8 +188,10 @@ Status eval_codes(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_pad = {
     .name = "Pad",
-    .doc = "Adds elements before and after each axis: a constant, the mirrored inside, the edge, or the other end. "
-           "Negative pads cut.",
+    .doc =
+        "Adds elements before and after each axis: a constant, the mirrored inside, the edge, or "
+        "the other end. "
+        "Negative pads cut.",
     .since = 25,
     .schema = {.inputs = {{"data", type_set::any, "T"},
                           {"pads", type_set::int64},
@@ -183,10 +206,12 @@ extern constinit const OpDef op_pad = {
     .facts = tensor_facts,
     .quant = Quant::same,
     .form = Form::move,
-    .examples = {"(x: f32[N,3,4]) { y = Pad(x, i64[4]{1, 2, -1, 3}, f32[]{1.5}, i64[2]{-1, 1}) return y }",
-                 "(x: i32[3,4]) { y = Pad(x, i64[4]{2, 1, 0, 3}, mode=\"reflect\") return y }",
-                 "(x: f64[4]) { y = Pad(x, i64[2]{6, -1}, mode=\"wrap\") return y }",
-                 "(x: i8[1,3] q(0.5, 7)) { y: i8[1,5] q(0.5, 7) = Pad(x, i64[4]{0, 1, 0, 1}, f32[]{-1.0}) return y }"},
+    .examples =
+        {"(x: f32[N,3,4]) { y = Pad(x, i64[4]{1, 2, -1, 3}, f32[]{1.5}, i64[2]{-1, 1}) return y }",
+         "(x: i32[3,4]) { y = Pad(x, i64[4]{2, 1, 0, 3}, mode=\"reflect\") return y }",
+         "(x: f64[4]) { y = Pad(x, i64[2]{6, -1}, mode=\"wrap\") return y }",
+         "(x: i8[1,3] q(0.5, 7)) { y: i8[1,5] q(0.5, 7) = Pad(x, i64[4]{0, 1, 0, 1}, f32[]{-1.0}) "
+         "return y }"},
 };
 
 }  // namespace longshore::ops

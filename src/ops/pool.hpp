@@ -20,7 +20,8 @@ inline void infer_pool(InferContext& c) {
     c.output(1, TensorType::unranked(DType::i64));
     return;
   }
-  if (x.rank() < 3) c.fail("its input has rank " + std::to_string(x.rank()) + "; rank 3, 4 or 5 is supported");
+  if (x.rank() < 3)
+    c.fail("its input has rank " + std::to_string(x.rank()) + "; rank 3, 4 or 5 is supported");
   const std::span<const std::int64_t> kernel = c.attributes().integers("kernel_shape");
   const Dims sizes(kernel.begin(), kernel.end()), spatial = infer_window(c, x, sizes);
   Dims out = {x.dims[0], x.dims[1]};
@@ -50,7 +51,9 @@ void for_each_window(const Window& w, F&& f) {
 /// Calls f(index into the input plane) for each tap of output `o` that lies inside the input.
 template <class F>
 void for_each_tap(const Window& w, const std::int64_t (&o)[3], const Range (&taps)[3], F&& f) {
-  const auto at = [&](int a, std::int64_t k) { return o[a] * w.stride[a] - w.begin[a] + k * w.dilation[a]; };
+  const auto at = [&](int a, std::int64_t k) {
+    return o[a] * w.stride[a] - w.begin[a] + k * w.dilation[a];
+  };
   for (std::int64_t d = taps[0].from; d < taps[0].to; d++)
     for (std::int64_t h = taps[1].from; h < taps[1].to; h++)
       for (std::int64_t i = taps[2].from; i < taps[2].to; i++)
@@ -59,7 +62,8 @@ void for_each_tap(const Window& w, const std::int64_t (&o)[3], const Range (&tap
 
 /// The number that an average divides by: the taps inside the input, or, counting the padding,
 /// inside the padded input (but never beyond it, where ceil_mode reaches).
-inline std::int64_t average_count(const Window& w, const std::int64_t (&o)[3], const Range (&taps)[3], bool padding) {
+inline std::int64_t average_count(const Window& w, const std::int64_t (&o)[3],
+                                  const Range (&taps)[3], bool padding) {
   std::int64_t n = 1;
   for (int a = 0; a < 3; a++) {
     const Range r = padding ? taps_of_output(w, a, o[a], -w.begin[a], w.in[a] + w.end[a]) : taps[a];
@@ -71,7 +75,8 @@ inline std::int64_t average_count(const Window& w, const std::int64_t (&o)[3], c
 /// N, C, 1, 1, ... for a global pool.
 inline void infer_global_pool(InferContext& c) {
   TensorType x = c.input(0);
-  if (x.ranked && x.rank() < 2) c.fail("its input has rank " + std::to_string(x.rank()) + ", not 2 or more");
+  if (x.ranked && x.rank() < 2)
+    c.fail("its input has rank " + std::to_string(x.rank()) + ", not 2 or more");
   for (std::size_t i = 2; i < x.dims.size(); i++) x.dims[i] = Dim(1);
   c.output(0, x);
 }
@@ -99,7 +104,8 @@ Status eval_global_pool(EvalContext& c) noexcept {
   visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t p = 0; p < planes; p++) {
       Reduce<Compute<T>> reduce(c.attributes);
-      for (std::int64_t i = 0; i < area; i++) reduce.add(static_cast<Compute<T>>(x.as<T>()[p * area + i]));
+      for (std::int64_t i = 0; i < area; i++)
+        reduce.add(static_cast<Compute<T>>(x.as<T>()[p * area + i]));
       y.as<T>()[p] = static_cast<T>(reduce.done(area));
     }
   });
@@ -107,8 +113,12 @@ Status eval_global_pool(EvalContext& c) noexcept {
 }
 
 /// x to the power p, and its inverse, for the Lp pools.
-inline double lp_term(double x, std::int64_t p) { return std::pow(std::fabs(x), static_cast<double>(p)); }
-inline double lp_root(double sum, std::int64_t p) { return std::pow(sum, 1.0 / static_cast<double>(p)); }
+inline double lp_term(double x, std::int64_t p) {
+  return std::pow(std::fabs(x), static_cast<double>(p));
+}
+inline double lp_root(double sum, std::int64_t p) {
+  return std::pow(sum, 1.0 / static_cast<double>(p));
+}
 
 inline constexpr Types pool_types = type_set::float_types;
 

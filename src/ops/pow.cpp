@@ -65,14 +65,16 @@ extern constinit const OpDef op_pow = {
     .name = "Pow",
     .doc = "x to the power of y, as x's type, broadcast as numpy does.",
     .since = 15,
-    .schema = {.inputs = {{"X", type_set::float_types | type_set::indices, "T"}, {"Y", type_set::numbers}},
+    .schema = {.inputs = {{"X", type_set::float_types | type_set::indices, "T"},
+                          {"Y", type_set::numbers}},
                .outputs = {{"Z", type_set::numbers, "T"}}},
     .normalise = legacy_broadcast,
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::rescale,
-    .examples = {"(x: f32[2,3]) { y = Pow(x, f32[]{2}) return y }", "(x: f32[2,3], n: i64[3]) { y = Pow(x, n) return y }",
+    .examples = {"(x: f32[2,3]) { y = Pow(x, f32[]{2}) return y }",
+                 "(x: f32[2,3], n: i64[3]) { y = Pow(x, n) return y }",
                  "(x: i32[4], n: u8[4]) { y = Pow(x, n) return y }"},
 };
 

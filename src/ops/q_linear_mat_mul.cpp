@@ -18,9 +18,12 @@ Status eval(EvalContext& c) noexcept {
   MatMulPlan p;
   if (!plan_matmul(a.shape, b.shape, p)) return cannot_multiply();
   const std::int64_t rows = c.input(1).elements(), columns = c.input(4).elements();
-  const bool fits = (rows == 1 || rows == p.m) && (columns == 1 || columns == p.n) && c.input(2).elements() == rows &&
-                    c.input(5).elements() == columns && c.input(6).elements() == 1 && c.input(7).elements() == 1;
-  if (!fits) return Status::error(Code::unsupported, "scales must be one for all, or one for each row of a and column of b");
+  const bool fits = (rows == 1 || rows == p.m) && (columns == 1 || columns == p.n) &&
+                    c.input(2).elements() == rows && c.input(5).elements() == columns &&
+                    c.input(6).elements() == 1 && c.input(7).elements() == 1;
+  if (!fits)
+    return Status::error(Code::unsupported,
+                         "scales must be one for all, or one for each row of a and column of b");
   if (!is_byte(a.dtype) || !is_byte(b.dtype) || !is_byte(c.output_dtype(0)))
     return Status::error(Code::unsupported, "QLinearMatMul of types other than u8 and i8");
   auto* zero_a = reinterpret_cast<std::int32_t*>(c.scratch.data());
@@ -42,22 +45,26 @@ Status eval(EvalContext& c) noexcept {
   const CodeRange range = code_range(y.dtype);
   Walk<2> walk(p.batch, p.batch_strides);
   for (std::int64_t i = 0, count = p.batch.elements(); i < count; i++, walk.next())
-    multiply_codes(a, walk.offset(0), {p.k, 1}, zero_a, rows > 1, b, walk.offset(1), {p.n, 1}, zero_b, columns > 1,
-                   p.m, p.n, p.k, [&](std::int64_t row, std::int64_t column, std::int32_t sum) {
-                     const Multiplier m = make_multiplier(scale_a[rows > 1 ? row : 0], scale_b[columns > 1 ? column : 0], scale_y);
-                     store_code(y, (i * p.m + row) * p.n + column,
-                                requantise(sum, m, zero_y, range.lowest, range.highest, c.rounding));
-                   });
+    multiply_codes(
+        a, walk.offset(0), {p.k, 1}, zero_a, rows > 1, b, walk.offset(1), {p.n, 1}, zero_b,
+        columns > 1, p.m, p.n, p.k, [&](std::int64_t row, std::int64_t column, std::int32_t sum) {
+          const Multiplier m = make_multiplier(scale_a[rows > 1 ? row : 0],
+                                               scale_b[columns > 1 ? column : 0], scale_y);
+          store_code(y, (i * p.m + row) * p.n + column,
+                     requantise(sum, m, zero_y, range.lowest, range.highest, c.rounding));
+        });
   return {};
 }
 
-constexpr Types bytes = types(DType::u8, DType::i8), scales = types(DType::f32, DType::f16, DType::bf16);
+constexpr Types bytes = types(DType::u8, DType::i8),
+                scales = types(DType::f32, DType::f16, DType::bf16);
 
 }  // namespace
 
 extern constinit const OpDef op_q_linear_mat_mul = {
     .name = "QLinearMatMul",
-    .doc = "The product of 8-bit matrices, requantised; scales and zero points may come at run time.",
+    .doc =
+        "The product of 8-bit matrices, requantised; scales and zero points may come at run time.",
     .since = 21,
     .schema = {.inputs = {{"a", bytes, "T1"},
                           {"a_scale", scales, "TS"},
@@ -72,8 +79,9 @@ extern constinit const OpDef op_q_linear_mat_mul = {
     .scratch = scratch,
     .eval = eval,
     .facts = facts_rank,
-    .examples = {"(a: u8[2,3], b: i8[3,4], s: f32[]) { y = QLinearMatMul(a, f32[]{0.5}, u8[]{3}, b, "
-                 "f32[4]{0.5, 1, 0.25, 2}, i8[4]{0}, f32[]{2}, u8[]{128}) return y }"},
+    .examples =
+        {"(a: u8[2,3], b: i8[3,4], s: f32[]) { y = QLinearMatMul(a, f32[]{0.5}, u8[]{3}, b, "
+         "f32[4]{0.5, 1, 0.25, 2}, i8[4]{0}, f32[]{2}, u8[]{128}) return y }"},
 };
 
 }  // namespace longshore::ops

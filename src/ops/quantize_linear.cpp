@@ -5,7 +5,8 @@
 namespace longshore::ops {
 namespace {
 
-constexpr Types code_types = types(DType::u8, DType::i8, DType::u16, DType::i16) | type_set::tiny_types | type_set::float8_types;
+constexpr Types code_types = types(DType::u8, DType::i8, DType::u16, DType::i16) |
+                             type_set::tiny_types | type_set::float8_types;
 
 void infer(InferContext& c) {
   TensorType y = c.input(0);
@@ -36,12 +37,16 @@ Status eval(EvalContext& c) noexcept {
   return for_blocks(x, [&](std::int64_t first, double* values, std::int64_t count) {
     for (std::int64_t i = 0; i < count; i++) {
       const std::int64_t k = grid.index(first + i);
-      const float quotient = round_to(precision, static_cast<float>(values[i]) / static_cast<float>(load_real(scale, k)));
-      if (integer) values[i] = quantise(quotient, 1.0f, zero.present() ? load_code(zero, k) : 0, lowest, highest);
-      else values[i] = quotient + (zero.present() ? static_cast<float>(load_real(zero, k)) : 0.0f);
+      const float quotient = round_to(
+          precision, static_cast<float>(values[i]) / static_cast<float>(load_real(scale, k)));
+      if (integer)
+        values[i] =
+            quantise(quotient, 1.0f, zero.present() ? load_code(zero, k) : 0, lowest, highest);
+      else
+        values[i] = quotient + (zero.present() ? static_cast<float>(load_real(zero, k)) : 0.0f);
     }
-    return cast_tensor({DType::f64, Shape{count}, values, {}}, {y.dtype, Shape{count}, bytes + first * size, {}},
-                       {.saturate = saturate});
+    return cast_tensor({DType::f64, Shape{count}, values, {}},
+                       {y.dtype, Shape{count}, bytes + first * size, {}}, {.saturate = saturate});
   });
 }
 
@@ -51,18 +56,21 @@ extern constinit const OpDef op_quantize_linear = {
     .name = "QuantizeLinear",
     .doc = "q = saturate(round_half_even(x / scale) + zero_point), by tensor, axis or block.",
     .since = 25,
-    .schema = {.inputs = {{"x", type_set::float_types | types(DType::i32)},
-                          {"y_scale", type_set::float_types | types(DType::i32, DType::f8e8m0)},
-                          {"y_zero_point", code_types, {}, Presence::optional}},
-               .outputs = {{"y", code_types}},
-               .attributes = {{"axis"}, {"block_size"}, {"output_dtype"}, {"precision"}, {"saturate"}}},
+    .schema =
+        {.inputs = {{"x", type_set::float_types | types(DType::i32)},
+                    {"y_scale", type_set::float_types | types(DType::i32, DType::f8e8m0)},
+                    {"y_zero_point", code_types, {}, Presence::optional}},
+         .outputs = {{"y", code_types}},
+         .attributes = {{"axis"}, {"block_size"}, {"output_dtype"}, {"precision"}, {"saturate"}}},
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
-    .examples = {"(x: f32[2,3]) { y = QuantizeLinear(x, f32[]{0.5}, u8[]{128}) return y }",
-                 "(x: f32[2,3]) { y = QuantizeLinear(x, f32[3]{0.5, 0.25, 1}, i8[3]{0, 1, 2}) return y }",
-                 "(x: f16[2,4]) { y = QuantizeLinear(x, f16[2,2]{0.5, 0.25, 1, 2}, block_size=2, output_dtype=22) return y }",
-                 "(x: f32[4]) { y = QuantizeLinear(x, f32[]{2}, f8e4m3fn[]{0}) return y }"},
+    .examples =
+        {"(x: f32[2,3]) { y = QuantizeLinear(x, f32[]{0.5}, u8[]{128}) return y }",
+         "(x: f32[2,3]) { y = QuantizeLinear(x, f32[3]{0.5, 0.25, 1}, i8[3]{0, 1, 2}) return y }",
+         "(x: f16[2,4]) { y = QuantizeLinear(x, f16[2,2]{0.5, 0.25, 1, 2}, block_size=2, "
+         "output_dtype=22) return y }",
+         "(x: f32[4]) { y = QuantizeLinear(x, f32[]{2}, f8e4m3fn[]{0}) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -10,7 +10,17 @@ namespace longshore::ops {
 /// An activation of a recurrent cell with its parameters.
 struct CellActivation {
   enum class Kind : std::uint8_t {
-    sigmoid, tanh, relu, affine, leaky_relu, thresholded_relu, scaled_tanh, hard_sigmoid, elu, softsign, softplus
+    sigmoid,
+    tanh,
+    relu,
+    affine,
+    leaky_relu,
+    thresholded_relu,
+    scaled_tanh,
+    hard_sigmoid,
+    elu,
+    softsign,
+    softplus
   } kind = Kind::sigmoid;
   float alpha = 0, beta = 0;
 
@@ -18,17 +28,28 @@ struct CellActivation {
   A operator()(A x) const {
     const auto a = static_cast<A>(alpha), b = static_cast<A>(beta);
     switch (kind) {
-      case Kind::sigmoid: return A{1} / (A{1} + std::exp(-x));
-      case Kind::tanh: return std::tanh(x);
-      case Kind::relu: return x < 0 ? A{0} : x;
-      case Kind::affine: return a * x + b;
-      case Kind::leaky_relu: return x < 0 ? a * x : x;
-      case Kind::thresholded_relu: return x > a ? x : A{0};
-      case Kind::scaled_tanh: return a * std::tanh(b * x);
-      case Kind::hard_sigmoid: return std::min(std::max(a * x + b, A{0}), A{1});
-      case Kind::elu: return x < 0 ? a * (std::exp(x) - A{1}) : x;
-      case Kind::softsign: return x / (A{1} + std::fabs(x));
-      case Kind::softplus: return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+      case Kind::sigmoid:
+        return A{1} / (A{1} + std::exp(-x));
+      case Kind::tanh:
+        return std::tanh(x);
+      case Kind::relu:
+        return x < 0 ? A{0} : x;
+      case Kind::affine:
+        return a * x + b;
+      case Kind::leaky_relu:
+        return x < 0 ? a * x : x;
+      case Kind::thresholded_relu:
+        return x > a ? x : A{0};
+      case Kind::scaled_tanh:
+        return a * std::tanh(b * x);
+      case Kind::hard_sigmoid:
+        return std::min(std::max(a * x + b, A{0}), A{1});
+      case Kind::elu:
+        return x < 0 ? a * (std::exp(x) - A{1}) : x;
+      case Kind::softsign:
+        return x / (A{1} + std::fabs(x));
+      case Kind::softplus:
+        return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
     }
     return x;
   }
@@ -36,31 +57,40 @@ struct CellActivation {
 
 /// The activations of all directions, `each` for one: those given, else `defaults` for each
 /// direction. Parameters are consumed in order by the activations that have them.
-inline Status cell_activations(const Attributes& a, int directions, std::span<const std::string_view> defaults,
+inline Status cell_activations(const Attributes& a, int directions,
+                               std::span<const std::string_view> defaults,
                                CellActivation (&out)[6]) noexcept {
   struct Row {
     std::string_view name;
     int parameters;
     float alpha, beta;
   };
-  constexpr Row rows[] = {{"sigmoid", 0, 0, 0},      {"tanh", 0, 0, 0},         {"relu", 0, 0, 0},
-                          {"affine", 2, 1, 0},       {"leakyrelu", 1, 0.01f, 0}, {"thresholdedrelu", 1, 1, 0},
-                          {"scaledtanh", 2, 1, 1},   {"hardsigmoid", 2, 0.2f, 0.5f}, {"elu", 1, 1, 0},
-                          {"softsign", 0, 0, 0},     {"softplus", 0, 0, 0}};
+  constexpr Row rows[] = {{"sigmoid", 0, 0, 0},       {"tanh", 0, 0, 0},
+                          {"relu", 0, 0, 0},          {"affine", 2, 1, 0},
+                          {"leakyrelu", 1, 0.01f, 0}, {"thresholdedrelu", 1, 1, 0},
+                          {"scaledtanh", 2, 1, 1},    {"hardsigmoid", 2, 0.2f, 0.5f},
+                          {"elu", 1, 1, 0},           {"softsign", 0, 0, 0},
+                          {"softplus", 0, 0, 0}};
   const std::span<const std::string> given = a.texts("activations");
-  const std::span<const float> alphas = a.reals("activation_alpha"), betas = a.reals("activation_beta");
+  const std::span<const float> alphas = a.reals("activation_alpha"),
+                               betas = a.reals("activation_beta");
   const std::size_t count = defaults.size() * static_cast<std::size_t>(directions);
   if (!given.empty() && given.size() != count)
-    return Status::error(Code::bad_model, "activations has %zu entries, not %zu", given.size(), count);
+    return Status::error(Code::bad_model, "activations has %zu entries, not %zu", given.size(),
+                         count);
   std::size_t next_alpha = 0, next_beta = 0;
   for (std::size_t i = 0; i < count; i++) {
-    const std::string_view name = given.empty() ? defaults[i % defaults.size()] : std::string_view(given[i]);
+    const std::string_view name =
+        given.empty() ? defaults[i % defaults.size()] : std::string_view(given[i]);
     const Row* found = nullptr;
     for (const Row& row : rows)
-      if (std::equal(name.begin(), name.end(), row.name.begin(), row.name.end(),
-                     [](char p, char q) { return std::tolower(static_cast<unsigned char>(p)) == q; }))
+      if (std::equal(
+              name.begin(), name.end(), row.name.begin(), row.name.end(),
+              [](char p, char q) { return std::tolower(static_cast<unsigned char>(p)) == q; }))
         found = &row;
-    if (!found) return Status::error(Code::unsupported, "there is no cell activation '%.*s'", static_cast<int>(std::min<std::size_t>(name.size(), 40)), name.data());
+    if (!found)
+      return Status::error(Code::unsupported, "there is no cell activation '%.*s'",
+                           static_cast<int>(std::min<std::size_t>(name.size(), 40)), name.data());
     out[i] = {static_cast<CellActivation::Kind>(found - rows), found->alpha, found->beta};
     if (found->parameters > 0 && next_alpha < alphas.size()) out[i].alpha = alphas[next_alpha++];
     if (found->parameters > 1 && next_beta < betas.size()) out[i].beta = betas[next_beta++];
@@ -76,19 +106,31 @@ struct RecurrentShape {
 
   bool reverse(int direction) const { return direction == 1 || reverse_first; }
   /// First element of x at time t.
-  std::int64_t x_at(std::int64_t t, std::int64_t b) const { return (batch_first ? b * steps + t : t * batch + b) * input; }
-  std::int64_t y_at(std::int64_t t, int d, std::int64_t b) const {
-    return (batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b) * hidden;
+  std::int64_t x_at(std::int64_t t, std::int64_t b) const {
+    return (batch_first ? b * steps + t : t * batch + b) * input;
   }
-  std::int64_t state_at(int d, std::int64_t b) const { return (batch_first ? b * directions + d : d * batch + b) * hidden; }
-  Shape y_dims() const { return batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden}; }
-  Shape state_dims() const { return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden}; }
+  std::int64_t y_at(std::int64_t t, int d, std::int64_t b) const {
+    return (batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b) *
+           hidden;
+  }
+  std::int64_t state_at(int d, std::int64_t b) const {
+    return (batch_first ? b * directions + d : d * batch + b) * hidden;
+  }
+  Shape y_dims() const {
+    return batch_first ? Shape{batch, steps, directions, hidden}
+                       : Shape{steps, directions, batch, hidden};
+  }
+  Shape state_dims() const {
+    return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
+  }
 };
 
 inline Status directions_of(const Attributes& a, int& directions, bool& reverse_first) noexcept {
   const std::string_view text = a.text("direction", "forward");
   if (text != "forward" && text != "reverse" && text != "bidirectional")
-    return Status::error(Code::bad_model, "direction is '%.30s'; it may be forward, reverse or bidirectional", text.data());
+    return Status::error(Code::bad_model,
+                         "direction is '%.30s'; it may be forward, reverse or bidirectional",
+                         text.data());
   directions = text == "bidirectional" ? 2 : 1;
   reverse_first = text == "reverse";
   return {};
@@ -99,18 +141,22 @@ inline Status recurrent_shape(const EvalContext& c, int gates, RecurrentShape& s
   s.gates = gates;
   s.batch_first = c.attributes.integer("layout", 0) != 0;
   const Shape &x = c.input(0).shape, &w = c.input(1).shape, &r = c.input(2).shape;
-  if (x.rank != 3 || w.rank != 3 || r.rank != 3) return Status::error(Code::bad_argument, "X, W and R must have rank 3");
+  if (x.rank != 3 || w.rank != 3 || r.rank != 3)
+    return Status::error(Code::bad_argument, "X, W and R must have rank 3");
   s.steps = x[s.batch_first ? 1 : 0];
   s.batch = x[s.batch_first ? 0 : 1];
   s.input = x[2];
   s.hidden = r[2];
   const auto check = [&](std::size_t i, const Shape& wanted, const char* what) -> Status {
     if (!c.has(i) || c.input(i).shape == wanted) return {};
-    return Status::error(Code::bad_argument, "%s does not have the dims that direction, hidden size and batch require", what);
+    return Status::error(Code::bad_argument,
+                         "%s does not have the dims that direction, hidden size and batch require",
+                         what);
   };
   if (c.attributes.integer("hidden_size", s.hidden) != s.hidden)
     return Status::error(Code::bad_model, "hidden_size is %lld, R has %lld columns",
-                         static_cast<long long>(c.attributes.integer("hidden_size")), static_cast<long long>(s.hidden));
+                         static_cast<long long>(c.attributes.integer("hidden_size")),
+                         static_cast<long long>(s.hidden));
   const std::int64_t rows = gates * s.hidden;
   LONGSHORE_TRY(check(1, {s.directions, rows, s.input}, "W"));
   LONGSHORE_TRY(check(2, {s.directions, rows, s.hidden}, "R"));
@@ -120,7 +166,8 @@ inline Status recurrent_shape(const EvalContext& c, int gates, RecurrentShape& s
   if (c.has(4))
     for (std::int64_t b = 0; b < s.batch; b++)
       if (c.input(4).as<std::int32_t>()[b] < 0 || c.input(4).as<std::int32_t>()[b] > s.steps)
-        return Status::error(Code::bad_argument, "sequence_lens has the entry %d, there are %lld steps",
+        return Status::error(Code::bad_argument,
+                             "sequence_lens has the entry %d, there are %lld steps",
                              c.input(4).as<std::int32_t>()[b], static_cast<long long>(s.steps));
   return {};
 }
@@ -128,7 +175,8 @@ inline Status recurrent_shape(const EvalContext& c, int gates, RecurrentShape& s
 inline void infer_recurrent(InferContext& c) {
   int directions = 1;
   bool reverse_first = false;
-  if (const Status s = directions_of(c.attributes(), directions, reverse_first); !s.ok()) c.fail(s.text());
+  if (const Status s = directions_of(c.attributes(), directions, reverse_first); !s.ok())
+    c.fail(s.text());
   const TensorType x = c.input(0), r = c.input(2);
   const bool batch_first = c.attributes().integer("layout", 0) != 0;
   Dim hidden;
@@ -138,10 +186,12 @@ inline void infer_recurrent(InferContext& c) {
   } else if (r.ranked && r.rank() == 3) {
     hidden = r.dims[2];
   }
-  if (x.ranked && x.rank() != 3) c.fail("its input X has rank " + std::to_string(x.rank()) + ", not 3");
+  if (x.ranked && x.rank() != 3)
+    c.fail("its input X has rank " + std::to_string(x.rank()) + ", not 3");
   const Dim first = x.ranked ? x.dims[0] : Dim(), second = x.ranked ? x.dims[1] : Dim();
   const Dim d(directions);
-  c.output(0, {x.dtype, batch_first ? Dims{first, second, d, hidden} : Dims{first, d, second, hidden}});
+  c.output(
+      0, {x.dtype, batch_first ? Dims{first, second, d, hidden} : Dims{first, d, second, hidden}});
   const Dims state = batch_first ? Dims{first, d, hidden} : Dims{d, second, hidden};
   c.output(1, {x.dtype, state});
   c.output(2, {x.dtype, state});
@@ -170,15 +220,19 @@ struct CellState {
   using A = Compute<T>;
   const T *w, *r, *b, *p;  // of this direction; b and p may be null
   const CellActivation* f;
-  A clip;                  // > 0: bound of what activations see
+  A clip;  // > 0: bound of what activations see
   std::int64_t input, hidden;
   A *gates, *spare, *h, *c;
 
   /// x W^T of gate row `row`, with both biases where wanted.
   A from_x(const T* x, std::int64_t row) const { return dot<A>(w + row * input, x, input); }
-  A from_h(std::int64_t row, const A* state) const { return dot<A>(r + row * hidden, state, hidden); }
+  A from_h(std::int64_t row, const A* state) const {
+    return dot<A>(r + row * hidden, state, hidden);
+  }
   A bias_w(std::int64_t row) const { return b ? static_cast<A>(b[row]) : A{0}; }
-  A bias_r(std::int64_t row, int gate_count) const { return b ? static_cast<A>(b[gate_count * hidden + row]) : A{0}; }
+  A bias_r(std::int64_t row, int gate_count) const {
+    return b ? static_cast<A>(b[gate_count * hidden + row]) : A{0};
+  }
   A act(int which, A x) const {
     if (clip > 0) x = x > clip ? clip : x < -clip ? -clip : x;
     return f[which](x);
@@ -188,8 +242,9 @@ struct CellState {
 /// Calls step(cell, x) for each time step of each sequence and writes Y, Y_h (and Y_c).
 /// `peephole` is the input number of P, `cell_in` that of initial_c, or 0.
 template <class T, class Step>
-Status run_recurrent(EvalContext& c, const RecurrentShape& s, std::span<const CellActivation> activations,
-                     std::size_t cell_in, std::size_t peephole, Step&& step) noexcept {
+Status run_recurrent(EvalContext& c, const RecurrentShape& s,
+                     std::span<const CellActivation> activations, std::size_t cell_in,
+                     std::size_t peephole, Step&& step) noexcept {
   using A = Compute<T>;
   const std::int64_t hidden = s.hidden, rows = s.gates * hidden;
   if (c.scratch.size() < static_cast<std::size_t>(rows + 3 * hidden) * sizeof(A))
@@ -200,13 +255,23 @@ Status run_recurrent(EvalContext& c, const RecurrentShape& s, std::span<const Ce
   if (wants(0)) LONGSHORE_TRY(c.output(0, s.y_dims(), y));
   if (wants(1)) LONGSHORE_TRY(c.output(1, s.state_dims(), y_h));
   if (cell_in > 0 && wants(2)) LONGSHORE_TRY(c.output(2, s.state_dims(), y_c));
-  const auto part = [&](std::size_t i, std::int64_t offset) { return i > 0 && c.has(i) ? c.input(i).as<T>() + offset : nullptr; };
+  const auto part = [&](std::size_t i, std::int64_t offset) {
+    return i > 0 && c.has(i) ? c.input(i).as<T>() + offset : nullptr;
+  };
   for (int d = 0; d < s.directions; d++)
     for (std::int64_t b = 0; b < s.batch; b++) {
-      CellState<T> cell{part(1, d * rows * s.input), part(2, d * rows * hidden), part(3, d * 2 * rows), part(peephole, d * 3 * hidden),
+      CellState<T> cell{part(1, d * rows * s.input),
+                        part(2, d * rows * hidden),
+                        part(3, d * 2 * rows),
+                        part(peephole, d * 3 * hidden),
                         activations.data() + static_cast<std::size_t>(d) * (activations.size() / 2),
-                        static_cast<A>(c.attributes.real("clip", 0)), s.input, hidden,
-                        memory, memory + rows, memory + rows + hidden, memory + rows + 2 * hidden};
+                        static_cast<A>(c.attributes.real("clip", 0)),
+                        s.input,
+                        hidden,
+                        memory,
+                        memory + rows,
+                        memory + rows + hidden,
+                        memory + rows + 2 * hidden};
       const T *h0 = part(5, s.state_at(d, b)), *c0 = part(cell_in, s.state_at(d, b));
       for (std::int64_t j = 0; j < hidden; j++) {
         cell.h[j] = h0 ? static_cast<A>(h0[j]) : A{0};

@@ -9,10 +9,10 @@ namespace longshore::ops {
 /// Which elements meet in one result.
 struct Reduction {
   bool reduced[max_rank] = {};
-  Shape output;                        // dims of the result
-  Shape kept, kept_strides;            // the results, and where each one's first element is
-  Shape summed, summed_strides;        // the elements of a result, from its first one
-  std::int64_t count = 1;              // of elements in a result
+  Shape output;                  // dims of the result
+  Shape kept, kept_strides;      // the results, and where each one's first element is
+  Shape summed, summed_strides;  // the elements of a result, from its first one
+  std::int64_t count = 1;        // of elements in a result
 };
 
 /// Fills the loops from dims and `reduced`.
@@ -37,7 +37,8 @@ inline void plan_reduction(const Shape& x, bool keepdims, Reduction& r) {
 inline Status reduction_of(const EvalContext& c, Reduction& r) noexcept {
   const TensorView &x = c.input(0), &axes = c.input(1);
   const bool none = !axes.present() || axes.elements() == 0;
-  if (none && c.attributes.integer("noop_with_empty_axes") == 0) std::fill_n(r.reduced, x.shape.rank, true);
+  if (none && c.attributes.integer("noop_with_empty_axes") == 0)
+    std::fill_n(r.reduced, x.shape.rank, true);
   for (std::int64_t i = 0; !none && i < axes.elements(); i++) {
     const int axis = resolve_axis(axes.as<std::int64_t>()[i], x.shape.rank);
     if (axis < 0)
@@ -69,8 +70,10 @@ inline void infer_reduction(InferContext& c) {
   }
   TensorType y(x.dtype, Dims());
   for (int i = 0; i < x.rank(); i++) {
-    if (!reduced[i]) y.dims.push_back(x.dims[static_cast<std::size_t>(i)]);
-    else if (keepdims) y.dims.emplace_back(1);
+    if (!reduced[i])
+      y.dims.push_back(x.dims[static_cast<std::size_t>(i)]);
+    else if (keepdims)
+      y.dims.emplace_back(1);
   }
   c.output(0, y);
 }
@@ -91,8 +94,8 @@ template <class T, bool real>
 using Accumulator = std::conditional_t<
     std::is_same_v<Compute<T>, float>, std::conditional_t<std::is_same_v<T, float>, double, float>,
     std::conditional_t<real || std::is_same_v<T, double>, double,
-                       std::conditional_t<std::is_unsigned_v<T> || std::is_same_v<T, Bool8>, std::uint64_t,
-                                          std::int64_t>>>;
+                       std::conditional_t<std::is_unsigned_v<T> || std::is_same_v<T, Bool8>,
+                                          std::uint64_t, std::int64_t>>>;
 
 /// State is named apart in each file: g++ 12 gives an instance external linkage although its
 /// template argument is internal, and the linker would merge instances of one name.
@@ -123,7 +126,9 @@ Status eval_reduce(EvalContext& c) noexcept {
   return known ? status : wrong_type(x.dtype);
 }
 
-inline constexpr Types reduce_types = type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64);
-using ReduceTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+inline constexpr Types reduce_types =
+    type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64);
+using ReduceTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t,
+                             std::uint32_t, std::uint64_t>;
 
 }  // namespace longshore::ops

@@ -3,16 +3,18 @@
 namespace longshore::ops {
 namespace {
 
-using Types = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t,
-                       std::int8_t, std::uint8_t, Bool8>;
+using Types = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t,
+                       std::uint64_t, std::int8_t, std::uint8_t, Bool8>;
 
 template <class A, class T>
 struct ReduceMaxState {
   /// The answer for no elements.
   static A start() {
     using Limits = std::numeric_limits<std::conditional_t<std::is_integral_v<A>, T, A>>;
-    if constexpr (std::is_same_v<T, Bool8>) return A{0};
-    else return Limits::has_infinity ? -Limits::infinity() : static_cast<A>(Limits::lowest());
+    if constexpr (std::is_same_v<T, Bool8>)
+      return A{0};
+    else
+      return Limits::has_infinity ? -Limits::infinity() : static_cast<A>(Limits::lowest());
   }
   A value = start();
   void add(A x) { value = larger(value, x); }
@@ -25,8 +27,10 @@ extern constinit const OpDef op_reduce_max = {
     .name = "ReduceMax",
     .doc = "The largest over the axes; NaN where any is NaN. Booleans count as 0 and 1.",
     .since = 20,
-    .schema = {.inputs = {{"data", reduce_types | types(DType::i8, DType::u8, DType::boolean), "T"}, {"axes", type_set::int64, {}, Presence::optional}},
-               .outputs = {{"reduced", reduce_types | types(DType::i8, DType::u8, DType::boolean), "T"}},
+    .schema = {.inputs = {{"data", reduce_types | types(DType::i8, DType::u8, DType::boolean), "T"},
+                          {"axes", type_set::int64, {}, Presence::optional}},
+               .outputs = {{"reduced", reduce_types | types(DType::i8, DType::u8, DType::boolean),
+                            "T"}},
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
     .infer = infer_reduction,

@@ -10,22 +10,28 @@ Status resolve(const Shape& x, const IntList& wanted, bool allow_zero, Shape& ou
   for (int i = 0; i < wanted.count; i++) {
     std::int64_t d = wanted[i];
     if (d == 0 && !allow_zero) {
-      if (i >= x.rank) return Status::error(Code::bad_argument, "entry %d of the shape is 0, the input has rank %d", i, x.rank);
+      if (i >= x.rank)
+        return Status::error(Code::bad_argument,
+                             "entry %d of the shape is 0, the input has rank %d", i, x.rank);
       d = x[i];
     } else if (d == -1) {
       if (open >= 0) return Status::error(Code::bad_argument, "the shape has -1 twice");
       open = i;
       d = 1;
     } else if (d < 0) {
-      return Status::error(Code::bad_argument, "the shape has the entry %lld", static_cast<long long>(d));
+      return Status::error(Code::bad_argument, "the shape has the entry %lld",
+                           static_cast<long long>(d));
     }
     out.push(d);
   }
   const std::int64_t have = x.elements(), rest = checked_elements(out);
-  if (open >= 0 && rest > 0 && have % rest == 0) out[open] = have / rest;
+  if (open >= 0 && rest > 0 && have % rest == 0)
+    out[open] = have / rest;
   else if (rest < 0 || rest != have || open >= 0)
-    return Status::error(Code::bad_argument, "%lld elements cannot take the shape wanted, of %lld elements%s",
-                         static_cast<long long>(have), static_cast<long long>(rest), open >= 0 ? " times an unknown" : "");
+    return Status::error(Code::bad_argument,
+                         "%lld elements cannot take the shape wanted, of %lld elements%s",
+                         static_cast<long long>(have), static_cast<long long>(rest),
+                         open >= 0 ? " times an unknown" : "");
   return {};
 }
 
@@ -34,8 +40,10 @@ void infer(InferContext& c) {
   const std::optional<Ints> wanted = c.integers(1);
   if (!wanted) {
     const std::optional<Shape> length = shape.shape();
-    if (length && length->rank == 1 && (*length)[0] <= max_rank) c.output(0, unknown_dims(x.dtype, static_cast<int>((*length)[0])));
-    else c.output(0, TensorType::unranked(x.dtype));
+    if (length && length->rank == 1 && (*length)[0] <= max_rank)
+      c.output(0, unknown_dims(x.dtype, static_cast<int>((*length)[0])));
+    else
+      c.output(0, TensorType::unranked(x.dtype));
     return;
   }
   if (static_cast<int>(wanted->size()) > max_rank)
@@ -54,14 +62,19 @@ void infer(InferContext& c) {
   bool solvable = x.ranked;
   std::int64_t numbers = 1;
   int open = -1;
-  const auto times = [&](std::int64_t d) { solvable = solvable && !__builtin_mul_overflow(numbers, d, &numbers); };
+  const auto times = [&](std::int64_t d) {
+    solvable = solvable && !__builtin_mul_overflow(numbers, d, &numbers);
+  };
   for (std::size_t i = 0; i < wanted->size(); i++) {
     const std::int64_t d = (*wanted)[i];
     if (d == 0 && !allow_zero) {
-      if (x.ranked && i >= x.dims.size()) c.fail("entry " + std::to_string(i) + " of its shape is 0, beyond its input's rank");
+      if (x.ranked && i >= x.dims.size())
+        c.fail("entry " + std::to_string(i) + " of its shape is 0, beyond its input's rank");
       out.push_back(x.ranked ? x.dims[i] : Dim());
-      if (out.back().known()) times(out.back().value);
-      else if (x.ranked) left[i] = Dim(1);
+      if (out.back().known())
+        times(out.back().value);
+      else if (x.ranked)
+        left[i] = Dim(1);
     } else if (d == -1) {
       if (open >= 0) c.fail("its shape has -1 twice");
       open = static_cast<int>(i);
@@ -77,11 +90,15 @@ void infer(InferContext& c) {
   std::string symbol;
   int symbols = 0;
   for (const Dim& d : left)
-    if (d.known()) solvable = solvable && !__builtin_mul_overflow(have, d.value, &have);
-    else symbol = d.symbol, symbols++;
+    if (d.known())
+      solvable = solvable && !__builtin_mul_overflow(have, d.value, &have);
+    else
+      symbol = d.symbol, symbols++;
   if (open >= 0 && solvable && numbers > 0) {
-    if (symbols == 0 && have % numbers == 0) out[static_cast<std::size_t>(open)] = Dim(have / numbers);
-    if (symbols == 1 && have == numbers && !symbol.empty()) out[static_cast<std::size_t>(open)] = Dim::named(symbol);
+    if (symbols == 0 && have % numbers == 0)
+      out[static_cast<std::size_t>(open)] = Dim(have / numbers);
+    if (symbols == 1 && have == numbers && !symbol.empty())
+      out[static_cast<std::size_t>(open)] = Dim::named(symbol);
   }
   c.output(0, {x.dtype, out});
 }
@@ -98,7 +115,9 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_reshape = {
     .name = "Reshape",
-    .doc = "The same elements with other dims: -1 takes what is left, 0 copies a dim (unless allowzero).",
+    .doc =
+        "The same elements with other dims: -1 takes what is left, 0 copies a dim (unless "
+        "allowzero).",
     .since = 25,
     .schema = {.inputs = {{"data", type_set::any, "T"}, {"shape", type_set::int64}},
                .outputs = {{"reshaped", type_set::any, "T"}},

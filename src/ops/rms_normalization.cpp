@@ -14,7 +14,8 @@ void infer(InferContext& c) {
 Status eval(EvalContext& c) noexcept {
   const TensorView &x = c.input(0), &scale = c.input(1);
   const int axis = resolve_axis(c.attributes.integer("axis", -1), x.shape.rank);
-  if (axis < 0) return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.shape.rank);
+  if (axis < 0)
+    return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.shape.rank);
   Shape dims;
   if (!broadcast_shape(x.shape, scale.shape, dims) || !(dims == x.shape)) return cannot_broadcast();
   MutableView y;
@@ -33,7 +34,8 @@ Status eval(EvalContext& c) noexcept {
       }
       const double factor = 1 / std::sqrt(square / static_cast<double>(count) + epsilon);
       for (std::int64_t i = 0; i < count; i++, walk.next())
-        store_real(y, r * count + i, static_cast<Compute<T>>(from[i]) * factor * load_real(scale, walk.offset(0)));
+        store_real(y, r * count + i,
+                   static_cast<Compute<T>>(from[i]) * factor * load_real(scale, walk.offset(0)));
     }
   });
   return known ? Status{} : wrong_type(x.dtype);
@@ -53,7 +55,8 @@ extern constinit const OpDef op_rms_normalization = {
     .facts = facts_rank,
     .form = Form::norm,
     .examples = {"(x: f32[2,3,8], s: f32[8]) { y = RMSNormalization(x, s) return y }",
-                 "(x: f16[2,3,4], s: f32[3,4]) { y = RMSNormalization(x, s, axis=1, epsilon=0.001) return y }"},
+                 "(x: f16[2,3,4], s: f32[3,4]) { y = RMSNormalization(x, s, axis=1, epsilon=0.001) "
+                 "return y }"},
 };
 
 }  // namespace longshore::ops

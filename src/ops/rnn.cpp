@@ -15,7 +15,8 @@ Status eval(EvalContext& c) noexcept {
   visit_type(FloatTypes{}, c.input(0).dtype, [&]<class T>() {
     status = run_recurrent<T>(c, s, {activations, 2}, 0, 0, [](CellState<T>& cell, const T* x) {
       for (std::int64_t j = 0; j < cell.hidden; j++)
-        cell.gates[j] = cell.act(0, cell.from_x(x, j) + cell.from_h(j, cell.h) + cell.bias_w(j) + cell.bias_r(j, 1));
+        cell.gates[j] = cell.act(
+            0, cell.from_x(x, j) + cell.from_h(j, cell.h) + cell.bias_w(j) + cell.bias_r(j, 1));
       std::copy_n(cell.gates, cell.hidden, cell.h);
     });
   });
@@ -49,7 +50,8 @@ extern constinit const OpDef op_rnn = {
     .macs = recurrent_macs,
     .float_rtol = 1e-4f,
     .float_atol = 1e-4f,
-    .examples = {"(x: f32[3,N,4], w: f32[1,3,4], r: f32[1,3,3], b: f32[1,6]) { y, h = RNN(x, w, r, b, hidden_size=3) return y, h }"},
+    .examples = {"(x: f32[3,N,4], w: f32[1,3,4], r: f32[1,3,3], b: f32[1,6]) { y, h = RNN(x, w, r, "
+                 "b, hidden_size=3) return y, h }"},
 };
 
 }  // namespace longshore::ops

@@ -10,10 +10,12 @@ struct Plan {
 Status plan_of(const Attributes& a, std::size_t inputs, std::size_t outputs, Plan& p) noexcept {
   const std::int64_t m = a.integer("num_scan_inputs", 0);
   if (m < 1 || m > static_cast<std::int64_t>(inputs))
-    return Status::error(Code::bad_model, "num_scan_inputs is %lld, there are %zu inputs", static_cast<long long>(m), inputs);
+    return Status::error(Code::bad_model, "num_scan_inputs is %lld, there are %zu inputs",
+                         static_cast<long long>(m), inputs);
   p.scanned = static_cast<std::size_t>(m);
   p.states = inputs - p.scanned;
-  if (outputs < p.states) return Status::error(Code::bad_model, "%zu states and only %zu outputs", p.states, outputs);
+  if (outputs < p.states)
+    return Status::error(Code::bad_model, "%zu states and only %zu outputs", p.states, outputs);
   p.stacked = outputs - p.states;
   return {};
 }
@@ -24,7 +26,8 @@ std::int64_t entry(const Attributes& a, std::string_view name, std::size_t i) {
 
 void infer(InferContext& c) {
   Plan p;
-  if (const Status s = plan_of(c.attributes(), c.input_count(), c.output_count(), p); !s.ok()) c.fail(s.text());
+  if (const Status s = plan_of(c.attributes(), c.input_count(), c.output_count(), p); !s.ok())
+    c.fail(s.text());
   std::vector<TensorType> in;
   Dim steps;
   for (std::size_t i = 0; i < p.states; i++) in.push_back(c.input(i));
@@ -32,9 +35,11 @@ void infer(InferContext& c) {
     TensorType x = c.input(p.states + i);
     if (x.ranked) {
       const int axis = resolve_axis(entry(c.attributes(), "scan_input_axes", i), x.rank());
-      if (axis < 0) c.fail("scan_input_axes is out of range for input " + std::to_string(p.states + i));
+      if (axis < 0)
+        c.fail("scan_input_axes is out of range for input " + std::to_string(p.states + i));
       const Dim d = x.dims[static_cast<std::size_t>(axis)];
-      if (d.known() && steps.known() && d.value != steps.value) c.fail("its scanned inputs differ in length");
+      if (d.known() && steps.known() && d.value != steps.value)
+        c.fail("its scanned inputs differ in length");
       if (!steps.known() && (d.known() || i == 0)) steps = d;
       x.dims.erase(x.dims.begin() + axis);
     }
@@ -42,14 +47,16 @@ void infer(InferContext& c) {
   }
   const std::vector<TensorType> out = infer_carried(c, in, 0, 0, p.states);
   if (out.size() != c.output_count())
-    c.fail("its body has " + std::to_string(out.size()) + " outputs, it has " + std::to_string(c.output_count()));
+    c.fail("its body has " + std::to_string(out.size()) + " outputs, it has " +
+           std::to_string(c.output_count()));
   for (std::size_t i = 0; i < p.states; i++) c.output(i, in[i]);
   for (std::size_t i = 0; i < p.stacked; i++) {
     TensorType y = out[p.states + i];
     if (y.ranked) {
       if (y.rank() >= max_rank) c.fail("a scan output would have more than 8 dimensions");
       const int axis = resolve_axis(entry(c.attributes(), "scan_output_axes", i), y.rank() + 1);
-      if (axis < 0) c.fail("scan_output_axes is out of range for output " + std::to_string(p.states + i));
+      if (axis < 0)
+        c.fail("scan_output_axes is out of range for output " + std::to_string(p.states + i));
       y.dims.insert(y.dims.begin() + axis, steps);
     }
     c.output(p.states + i, y);
@@ -64,7 +71,8 @@ std::size_t scratch(const ScratchContext& c) noexcept {
   for (std::size_t i = 0; i < p.scanned; i++) {
     const TensorView& x = c.inputs[p.states + i];
     const int axis = resolve_axis(entry(c.attributes, "scan_input_axes", i), x.shape.rank);
-    if (axis >= 0 && x.shape[axis] > 0) bytes += (x.bytes() / static_cast<std::size_t>(x.shape[axis]) + 63) / 64 * 64 + 64;
+    if (axis >= 0 && x.shape[axis] > 0)
+      bytes += (x.bytes() / static_cast<std::size_t>(x.shape[axis]) + 63) / 64 * 64 + 64;
   }
   return bytes;
 }
@@ -83,7 +91,8 @@ Status eval(EvalContext& c) noexcept {
     const TensorView& x = c.input(p.states + i);
     const int axis = resolve_axis(entry(c.attributes, "scan_input_axes", i), x.shape.rank);
     if (axis < 0) return axis_out_of_range(entry(c.attributes, "scan_input_axes", i), x.shape.rank);
-    if (steps >= 0 && x.shape[axis] != steps) return Status::error(Code::bad_argument, "the scanned inputs differ in length");
+    if (steps >= 0 && x.shape[axis] != steps)
+      return Status::error(Code::bad_argument, "the scanned inputs differ in length");
     steps = x.shape[axis];
     axes[i] = axis;
     Shape dims;
@@ -93,7 +102,8 @@ Status eval(EvalContext& c) noexcept {
     slice = {x.dtype, dims, room, {}};
     if (steps == 0) continue;
     const std::size_t bytes = (slice.bytes() + 63) / 64 * 64 + 64;
-    if (bytes > static_cast<std::size_t>(c.scratch.data() + c.scratch.size() - room)) return Status::error(Code::internal, "too little scratch memory");
+    if (bytes > static_cast<std::size_t>(c.scratch.data() + c.scratch.size() - room))
+      return Status::error(Code::internal, "too little scratch memory");
     room += bytes;
   }
   for (std::int64_t t = 0; t < steps; t++) {
@@ -103,10 +113,13 @@ Status eval(EvalContext& c) noexcept {
       Shape strides;
       for (int k = 0; k < x.shape.rank; k++)
         if (k != axes[i]) strides.push(dense[k]);
-      const std::int64_t at = entry(c.attributes, "scan_input_directions", i) != 0 ? steps - 1 - t : t;
+      const std::int64_t at =
+          entry(c.attributes, "scan_input_directions", i) != 0 ? steps - 1 - t : t;
       const std::size_t size = size_bytes(x.dtype);
-      copy_strided(in[p.states + i].shape, size, x.as<std::byte>() + at * dense[axes[i]] * static_cast<std::int64_t>(size), strides,
-                   const_cast<void*>(in[p.states + i].data), strides_of(in[p.states + i].shape));
+      copy_strided(in[p.states + i].shape, size,
+                   x.as<std::byte>() + at * dense[axes[i]] * static_cast<std::int64_t>(size),
+                   strides, const_cast<void*>(in[p.states + i].data),
+                   strides_of(in[p.states + i].shape));
     }
     LONGSHORE_TRY(c.run("body", {in, c.inputs.size()}, {out, c.output_count()}));
     for (std::size_t i = 0; i < p.states; i++) in[i] = out[i];
@@ -114,21 +127,28 @@ Status eval(EvalContext& c) noexcept {
       const std::size_t o = p.states + i;
       if (!c.wants(o)) continue;
       const TensorView& row = out[o];
-      if (row.shape.rank >= max_rank) return Status::error(Code::unsupported, "a scan output of more than 8 dimensions");
+      if (row.shape.rank >= max_rank)
+        return Status::error(Code::unsupported, "a scan output of more than 8 dimensions");
       const int axis = resolve_axis(entry(c.attributes, "scan_output_axes", i), row.shape.rank + 1);
-      if (axis < 0) return axis_out_of_range(entry(c.attributes, "scan_output_axes", i), row.shape.rank + 1);
+      if (axis < 0)
+        return axis_out_of_range(entry(c.attributes, "scan_output_axes", i), row.shape.rank + 1);
       Shape dims;
-      for (int k = 0; k <= row.shape.rank; k++) dims.push(k == axis ? steps : row.shape[k < axis ? k : k - 1]);
+      for (int k = 0; k <= row.shape.rank; k++)
+        dims.push(k == axis ? steps : row.shape[k < axis ? k : k - 1]);
       MutableView y;
       LONGSHORE_TRY(c.output(o, dims, y));
-      if (y.dtype != row.dtype) return Status::error(Code::bad_model, "output %zu is of another type than its body gives", o);
+      if (y.dtype != row.dtype)
+        return Status::error(Code::bad_model, "output %zu is of another type than its body gives",
+                             o);
       const Shape dense = strides_of(dims);
       Shape strides;
       for (int k = 0; k < dims.rank; k++)
         if (k != axis) strides.push(dense[k]);
-      const std::int64_t at = entry(c.attributes, "scan_output_directions", i) != 0 ? steps - 1 - t : t;
+      const std::int64_t at =
+          entry(c.attributes, "scan_output_directions", i) != 0 ? steps - 1 - t : t;
       const std::size_t size = size_bytes(row.dtype);
-      copy_strided(row.shape, size, row.data, strides_of(row.shape), y.as<std::byte>() + at * dense[axis] * static_cast<std::int64_t>(size), strides);
+      copy_strided(row.shape, size, row.data, strides_of(row.shape),
+                   y.as<std::byte>() + at * dense[axis] * static_cast<std::int64_t>(size), strides);
     }
   }
   for (std::size_t i = 0; i < p.states; i++) LONGSHORE_TRY(copy_output(c, i, in[i]));
@@ -137,7 +157,8 @@ Status eval(EvalContext& c) noexcept {
     MutableView y;
     if (!c.wants(o)) continue;
     const int rank = c.inferred_dims(o).rank;
-    const int axis = std::max(0, resolve_axis(entry(c.attributes, "scan_output_axes", i), std::max(1, rank)));
+    const int axis =
+        std::max(0, resolve_axis(entry(c.attributes, "scan_output_axes", i), std::max(1, rank)));
     LONGSHORE_TRY(c.output(o, empty_stack(c, o, axis), y));
   }
   return {};
@@ -147,7 +168,8 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_scan = {
     .name = "Scan",
-    .doc = "Runs its body for each element of the scanned inputs, carrying states and stacking rows.",
+    .doc =
+        "Runs its body for each element of the scanned inputs, carrying states and stacking rows.",
     .since = 25,
     .schema = {.inputs = {{"initial_state_and_scan_inputs", type_set::any, {}, Presence::variadic}},
                .outputs = {{"final_state_and_scan_outputs", type_set::any, {}, Presence::variadic}},
@@ -160,9 +182,11 @@ extern constinit const OpDef op_scan = {
     .infer = infer,
     .scratch = scratch,
     .eval = eval,
-    .examples = {"(s: f32[2], x: f32[2,N]) { y, rows = Scan(s, x, num_scan_inputs=1, scan_input_axes=[-1], "
-                 "scan_output_axes=[1], scan_output_directions=[1]) body=(a: f32[2], e: f32[2]) { b = Add(a, e) return b, b } "
-                 "return y, rows }"},
+    .examples =
+        {"(s: f32[2], x: f32[2,N]) { y, rows = Scan(s, x, num_scan_inputs=1, scan_input_axes=[-1], "
+         "scan_output_axes=[1], scan_output_directions=[1]) body=(a: f32[2], e: f32[2]) { b = "
+         "Add(a, e) return b, b } "
+         "return y, rows }"},
 };
 
 }  // namespace longshore::ops

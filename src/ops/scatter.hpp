@@ -13,10 +13,13 @@ template <class T, Reduction reduction>
 void combine(std::byte* to, const std::byte* from, std::int64_t count) {
   T* y = reinterpret_cast<T*>(to);
   const T* x = reinterpret_cast<const T*>(from);
-  using A = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Compute<T>>;  // integers wrap around
+  using A =
+      std::conditional_t<std::is_integral_v<T>, std::uint64_t, Compute<T>>;  // integers wrap around
   for (std::int64_t i = 0; i < count; i++) {
-    if constexpr (reduction == Reduction::add) y[i] = static_cast<T>(static_cast<A>(y[i]) + static_cast<A>(x[i]));
-    if constexpr (reduction == Reduction::mul) y[i] = static_cast<T>(static_cast<A>(y[i]) * static_cast<A>(x[i]));
+    if constexpr (reduction == Reduction::add)
+      y[i] = static_cast<T>(static_cast<A>(y[i]) + static_cast<A>(x[i]));
+    if constexpr (reduction == Reduction::mul)
+      y[i] = static_cast<T>(static_cast<A>(y[i]) * static_cast<A>(x[i]));
     if constexpr (reduction == Reduction::max) y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
     if constexpr (reduction == Reduction::min) y[i] = x[i] < y[i] || x[i] != x[i] ? x[i] : y[i];
   }
@@ -30,7 +33,8 @@ inline Status reduction_of(const Attributes& a, Reduction& out) noexcept {
       out = static_cast<Reduction>(i);
       return {};
     }
-  return Status::error(Code::unsupported, "reduction '%.30s'; it may be none, add, mul, max or min", text.data());
+  return Status::error(Code::unsupported, "reduction '%.30s'; it may be none, add, mul, max or min",
+                       text.data());
 }
 
 /// The function for a reduction; null for none, which copies bytes.
@@ -44,19 +48,25 @@ inline Status combine_for(const Attributes& a, DType dtype, Combine& out) noexce
                                  combine<T, Reduction::max>, combine<T, Reduction::min>};
     out = table[static_cast<int>(reduction)];
   });
-  return known ? Status{} : Status::error(Code::unsupported, "a reduction of element type %s", name(dtype).data());
+  return known ? Status{}
+               : Status::error(Code::unsupported, "a reduction of element type %s",
+                               name(dtype).data());
 }
 
 /// Copies or combines `count` elements of `size` bytes.
-inline void put(Combine combine, std::byte* to, const std::byte* from, std::int64_t count, std::size_t size) {
-  if (combine) combine(to, from, count);
-  else if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * size);
+inline void put(Combine combine, std::byte* to, const std::byte* from, std::int64_t count,
+                std::size_t size) {
+  if (combine)
+    combine(to, from, count);
+  else if (count > 0)
+    std::memcpy(to, from, static_cast<std::size_t>(count) * size);
 }
 
 /// Output 0 begins as a copy of input 0.
 inline Status start_from_data(EvalContext& c, MutableView& y) noexcept {
   const TensorView &x = c.input(0), &updates = c.input(2);
-  if (updates.dtype != x.dtype) return Status::error(Code::bad_argument, "data and updates differ in type");
+  if (updates.dtype != x.dtype)
+    return Status::error(Code::bad_argument, "data and updates differ in type");
   LONGSHORE_TRY(c.output(0, x.shape, y));
   if (x.bytes() > 0) std::memcpy(y.data, x.data, x.bytes());
   return {};

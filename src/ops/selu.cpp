@@ -6,7 +6,8 @@ namespace {
 Status eval(EvalContext& c) noexcept {
   const float alpha = c.attributes.real("alpha", 1.67326319217681884765625f);
   const float gamma = c.attributes.real("gamma", 1.05070102214813232421875f);
-  return eval_unary_with<FloatTypes>(c, [=](auto x) { return x > 0 ? gamma * x : gamma * (alpha * std::expm1(x)); });
+  return eval_unary_with<FloatTypes>(
+      c, [=](auto x) { return x > 0 ? gamma * x : gamma * (alpha * std::expm1(x)); });
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ extern constinit const OpDef op_sign = {
     .facts = facts_rank,
     .quant = Quant::table,
     .form = Form::table,
-    .examples = {"(x: f32[2,5]) { y = Sign(x) return y }",
-                 "(x: u8[4]) { y = Sign(x) return y }"},
+    .examples = {"(x: f32[2,5]) { y = Sign(x) return y }", "(x: u8[4]) { y = Sign(x) return y }"},
 };
 
 }  // namespace longshore::ops

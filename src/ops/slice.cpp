@@ -16,7 +16,8 @@ void normalise(Node& n, int opset, Rewriter& r) {
 struct Cut {
   std::int64_t first = 0, step = 1, count = 0;
 };
-Status cut_axis(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step, Cut& cut) noexcept {
+Status cut_axis(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step,
+                Cut& cut) noexcept {
   if (step == 0) return Status::error(Code::bad_argument, "a step of 0");
   // Where the number counts from the end: start < 0, so start + size cannot overflow.
   const auto place = [&](std::int64_t i) { return i < 0 ? i + size : i; };
@@ -27,7 +28,8 @@ Status cut_axis(std::int64_t size, std::int64_t start, std::int64_t end, std::in
   cut.first = from;
   cut.step = step;
   const auto distance = static_cast<std::uint64_t>(step > 0 ? to - from : from - to);
-  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  const std::uint64_t stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   const bool empty = step > 0 ? to <= from : to >= from;
   cut.count = empty ? 0 : static_cast<std::int64_t>((distance - 1) / stride + 1);
   if (cut.count <= 1) cut.step = 1;  // a huge step goes nowhere
@@ -35,10 +37,12 @@ Status cut_axis(std::int64_t size, std::int64_t start, std::int64_t end, std::in
 }
 
 /// The same for all inputs; values(k) gives the list of input k, `axes` may be empty.
-Status check_counts(std::size_t starts, std::size_t ends, std::size_t axes, std::size_t steps, bool has_axes, bool has_steps) noexcept {
+Status check_counts(std::size_t starts, std::size_t ends, std::size_t axes, std::size_t steps,
+                    bool has_axes, bool has_steps) noexcept {
   if (starts != ends || (has_axes && axes != starts) || (has_steps && steps != starts))
-    return Status::error(Code::bad_argument, "starts, ends, axes and steps differ in length: %zu, %zu, %zu, %zu", starts, ends,
-                         has_axes ? axes : starts, has_steps ? steps : starts);
+    return Status::error(Code::bad_argument,
+                         "starts, ends, axes and steps differ in length: %zu, %zu, %zu, %zu",
+                         starts, ends, has_axes ? axes : starts, has_steps ? steps : starts);
   return {};
 }
 
@@ -48,23 +52,30 @@ void infer(InferContext& c) {
     c.output(0, x);
     return;
   }
-  const std::optional<Ints> starts = c.integers(1), ends = c.integers(2), axes = c.integers(3), steps = c.integers(4);
+  const std::optional<Ints> starts = c.integers(1), ends = c.integers(2), axes = c.integers(3),
+                            steps = c.integers(4);
   if ((c.has(3) && !axes) || (!starts && !axes && c.input(1).shape() == std::optional<Shape>())) {
     c.output(0, unknown_dims(x.dtype, x.rank()));
     return;
   }
   std::size_t count = 0;
-  if (starts) count = starts->size();
-  else if (axes) count = axes->size();
-  else count = static_cast<std::size_t>(std::max<std::int64_t>(0, c.input(1).shape()->elements()));
+  if (starts)
+    count = starts->size();
+  else if (axes)
+    count = axes->size();
+  else
+    count = static_cast<std::size_t>(std::max<std::int64_t>(0, c.input(1).shape()->elements()));
   if (starts && ends)
-    if (const Status s = check_counts(count, ends->size(), axes ? axes->size() : 0, steps ? steps->size() : 0, c.has(3), steps.has_value());
+    if (const Status s = check_counts(count, ends->size(), axes ? axes->size() : 0,
+                                      steps ? steps->size() : 0, c.has(3), steps.has_value());
         !s.ok())
       c.fail(s.text());
   for (std::size_t i = 0; i < count; i++) {
     const std::int64_t given = axes ? (*axes)[i] : static_cast<std::int64_t>(i);
     const int axis = resolve_axis(given, x.rank());
-    if (axis < 0) c.fail("axis " + std::to_string(given) + " is out of range for rank " + std::to_string(x.rank()));
+    if (axis < 0)
+      c.fail("axis " + std::to_string(given) + " is out of range for rank " +
+             std::to_string(x.rank()));
     Dim& d = x.dims[static_cast<std::size_t>(axis)];
     if (!starts || !ends || (c.has(4) && !steps)) {
       d = Dim();
@@ -91,8 +102,10 @@ Status eval(EvalContext& c) noexcept {
   LONGSHORE_TRY(read_ints(c.input(2), max_rank, "ends", ends));
   if (c.has(3)) LONGSHORE_TRY(read_ints(c.input(3), max_rank, "axes", axes));
   if (c.has(4)) LONGSHORE_TRY(read_ints(c.input(4), max_rank, "steps", steps));
-  LONGSHORE_TRY(check_counts(static_cast<std::size_t>(starts.count), static_cast<std::size_t>(ends.count),
-                             static_cast<std::size_t>(axes.count), static_cast<std::size_t>(steps.count), c.has(3), c.has(4)));
+  LONGSHORE_TRY(check_counts(static_cast<std::size_t>(starts.count),
+                             static_cast<std::size_t>(ends.count),
+                             static_cast<std::size_t>(axes.count),
+                             static_cast<std::size_t>(steps.count), c.has(3), c.has(4)));
   Shape dims = x.shape, strides = strides_of(x.shape);
   std::int64_t first = 0;
   bool seen[max_rank] = {};
@@ -112,7 +125,8 @@ Status eval(EvalContext& c) noexcept {
   LONGSHORE_TRY(c.output(0, dims, y));
   if (dims.elements() == 0) return {};
   const std::size_t size = size_bytes(x.dtype);
-  copy_strided(dims, size, x.as<std::byte>() + first * static_cast<std::int64_t>(size), strides, y.data, strides_of(dims));
+  copy_strided(dims, size, x.as<std::byte>() + first * static_cast<std::int64_t>(size), strides,
+               y.data, strides_of(dims));
   return {};
 }
 
@@ -135,7 +149,8 @@ extern constinit const OpDef op_slice = {
     .facts = tensor_facts,
     .quant = Quant::same,
     .form = Form::move,
-    .examples = {"(x: f32[N,5,6]) { y = Slice(x, i64[2]{4, 1}, i64[2]{-9223372036854775808, 9223372036854775807}, "
+    .examples = {"(x: f32[N,5,6]) { y = Slice(x, i64[2]{4, 1}, i64[2]{-9223372036854775808, "
+                 "9223372036854775807}, "
                  "i64[2]{1, -1}, i64[2]{-2, 2}) return y }",
                  "(x: i8[4]) { y = Slice(x, i32[1]{0}, i32[1]{3}, _, i32[1]{-1}) return y }"},
 };

@@ -8,7 +8,8 @@ Status eval(EvalContext& c) noexcept {
     const auto most = row_maximum(from, count, stride);
     const double sum = row_exponentials(from, count, stride, most);
     for (std::int64_t i = 0; i < count; i++)
-      to[i * stride] = static_cast<T>(std::exp(static_cast<Compute<T>>(from[i * stride]) - most) / sum);
+      to[i * stride] =
+          static_cast<T>(std::exp(static_cast<Compute<T>>(from[i * stride]) - most) / sum);
   });
 }
 
@@ -29,7 +30,8 @@ extern constinit const OpDef op_softmax = {
     .lowest = 0,
     .highest = 1,
     .form = Form::softmax,
-    .examples = {"(x: f32[2,5]) { y = Softmax(x) return y }", "(x: f16[2,3,4]) { y = Softmax(x, axis=1) return y }"},
+    .examples = {"(x: f32[2,5]) { y = Softmax(x) return y }",
+                 "(x: f16[2,3,4]) { y = Softmax(x, axis=1) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -24,7 +24,8 @@ Status eval_rows(EvalContext& c, F&& row) noexcept {
   const TensorView& x = c.input(0);
   const Shape& dims = x.shape;
   const int axis = resolve_axis(c.attributes.integer("axis", -1), dims.rank);
-  if (axis < 0 && dims.rank > 0) return Status::error(Code::bad_argument, "the axis is out of range for rank %d", dims.rank);
+  if (axis < 0 && dims.rank > 0)
+    return Status::error(Code::bad_argument, "the axis is out of range for rank %d", dims.rank);
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   const std::int64_t count = dims.rank > 0 ? dims[axis] : 1;
@@ -52,7 +53,8 @@ inline void infer_rows(InferContext& c) {
 template <class T>
 Compute<T> row_maximum(const T* from, std::int64_t count, std::int64_t stride) {
   auto most = static_cast<Compute<T>>(from[0]);
-  for (std::int64_t i = 1; i < count; i++) most = larger(most, static_cast<Compute<T>>(from[i * stride]));
+  for (std::int64_t i = 1; i < count; i++)
+    most = larger(most, static_cast<Compute<T>>(from[i * stride]));
   return most;
 }
 /// The sum of exp(x - most) over a row, in double.

@@ -11,7 +11,8 @@ void infer(InferContext& c) {
     if (x.rank() != 4) c.fail("its input has rank " + std::to_string(x.rank()) + ", not 4");
     x.dims[1] = x.dims[1].known() ? Dim(x.dims[1].value * b * b) : Dim();
     for (std::size_t i : {2u, 3u}) {
-      if (x.dims[i].known() && x.dims[i].value % b != 0) c.fail("its height or width is no multiple of blocksize");
+      if (x.dims[i].known() && x.dims[i].value % b != 0)
+        c.fail("its height or width is no multiple of blocksize");
       x.dims[i] = x.dims[i].known() ? Dim(x.dims[i].value / b) : Dim();
     }
   }
@@ -22,7 +23,8 @@ Status eval(EvalContext& c) noexcept {
   const TensorView& x = c.input(0);
   const std::int64_t b = c.attributes.integer("blocksize");
   if (x.shape.rank != 4 || b < 1 || b > 1 << 15 || x.shape[2] % b != 0 || x.shape[3] % b != 0)
-    return Status::error(Code::bad_argument, "the input must be N, C, H, W with H and W multiples of blocksize");
+    return Status::error(Code::bad_argument,
+                         "the input must be N, C, H, W with H and W multiples of blocksize");
   const std::int64_t n = x.shape[0], channels = x.shape[1], h = x.shape[2] / b, w = x.shape[3] / b;
   MutableView y;
   LONGSHORE_TRY(c.output(0, {n, channels * b * b, h, w}, y));

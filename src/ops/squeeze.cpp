@@ -18,9 +18,12 @@ void infer(InferContext& c) {
   if (axes) {
     for (std::int64_t a : *axes) {
       const int axis = resolve_axis(a, x.rank());
-      if (axis < 0) c.fail("axis " + std::to_string(a) + " is out of range for rank " + std::to_string(x.rank()));
+      if (axis < 0)
+        c.fail("axis " + std::to_string(a) + " is out of range for rank " +
+               std::to_string(x.rank()));
       const Dim& d = x.dims[static_cast<std::size_t>(axis)];
-      if (d.known() && d.value != 1) c.fail("axis " + std::to_string(a) + " has size " + std::to_string(d.value) + ", not 1");
+      if (d.known() && d.value != 1)
+        c.fail("axis " + std::to_string(a) + " has size " + std::to_string(d.value) + ", not 1");
       drop[static_cast<std::size_t>(axis)] = true;
     }
   } else {
@@ -48,7 +51,8 @@ Status eval(EvalContext& c) noexcept {
       const int axis = resolve_axis(a, x.rank);
       if (axis < 0) return axis_out_of_range(a, x.rank);
       if (x[axis] != 1)
-        return Status::error(Code::bad_argument, "axis %d has size %lld, not 1", axis, static_cast<long long>(x[axis]));
+        return Status::error(Code::bad_argument, "axis %d has size %lld, not 1", axis,
+                             static_cast<long long>(x[axis]));
       drop[axis] = true;
     }
   } else {
@@ -66,7 +70,8 @@ extern constinit const OpDef op_squeeze = {
     .name = "Squeeze",
     .doc = "Drops the axes given, whose size must be 1, or all axes of size 1.",
     .since = 25,
-    .schema = {.inputs = {{"data", type_set::any, "T"}, {"axes", type_set::int64, {}, Presence::optional}},
+    .schema = {.inputs = {{"data", type_set::any, "T"},
+                          {"axes", type_set::int64, {}, Presence::optional}},
                .outputs = {{"squeezed", type_set::any, "T"}}},
     .normalise = normalise,
     .infer = infer,
@@ -75,7 +80,8 @@ extern constinit const OpDef op_squeeze = {
     .facts = tensor_facts,
     .quant = Quant::same,
     .form = Form::view,
-    .examples = {"(x: f32[1,N,1]) { y = Squeeze(x, i64[1]{-1}) return y }", "(x: f32[1,3,1]) { y = Squeeze(x) return y }"},
+    .examples = {"(x: f32[1,N,1]) { y = Squeeze(x, i64[1]{-1}) return y }",
+                 "(x: f32[1,3,1]) { y = Squeeze(x) return y }"},
 };
 
 }  // namespace longshore::ops

@@ -5,7 +5,8 @@ namespace {
 
 Status eval(EvalContext& c) noexcept {
   const float alpha = c.attributes.real("alpha", 1.0f);
-  return eval_unary_with<FloatTypes>(c, [=](auto x) { return x / (decltype(x){1} + std::exp(-alpha * x)); });
+  return eval_unary_with<FloatTypes>(
+      c, [=](auto x) { return x / (decltype(x){1} + std::exp(-alpha * x)); });
 }
 
 }  // namespace

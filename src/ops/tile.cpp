@@ -11,7 +11,8 @@ void infer(InferContext& c) {
     return;
   }
   if (static_cast<int>(repeats->size()) != x.rank())
-    c.fail("repeats has " + std::to_string(repeats->size()) + " entries for rank " + std::to_string(x.rank()));
+    c.fail("repeats has " + std::to_string(repeats->size()) + " entries for rank " +
+           std::to_string(x.rank()));
   for (std::size_t i = 0; i < x.dims.size(); i++) {
     Dim& d = x.dims[i];
     const std::int64_t r = (*repeats)[i];
@@ -29,11 +30,13 @@ Status eval(EvalContext& c) noexcept {
   IntList repeats;
   LONGSHORE_TRY(read_ints(c.input(1), max_rank, "repeats", repeats));
   if (repeats.count != x.shape.rank)
-    return Status::error(Code::bad_argument, "repeats has %d entries for rank %d", repeats.count, x.shape.rank);
+    return Status::error(Code::bad_argument, "repeats has %d entries for rank %d", repeats.count,
+                         x.shape.rank);
   Shape dims = x.shape;
   for (int i = 0; i < dims.rank; i++)
     if (repeats[i] < 0 || __builtin_mul_overflow(dims[i], repeats[i], &dims[i]))
-      return Status::error(Code::bad_argument, "repeats has the entry %lld", static_cast<long long>(repeats[i]));
+      return Status::error(Code::bad_argument, "repeats has the entry %lld",
+                           static_cast<long long>(repeats[i]));
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   if (dims.elements() == 0) return {};
@@ -45,7 +48,8 @@ Status eval(EvalContext& c) noexcept {
   do {
     std::int64_t start = 0;
     for (int i = 0; i < dims.rank; i++) start += at[i] * x.shape[i] * to[i];
-    copy_strided(x.shape, static_cast<std::size_t>(size), x.data, from, y.as<std::byte>() + start * size, to);
+    copy_strided(x.shape, static_cast<std::size_t>(size), x.data, from,
+                 y.as<std::byte>() + start * size, to);
   } while (next_index(at, counts));
   return {};
 }
@@ -56,14 +60,16 @@ extern constinit const OpDef op_tile = {
     .name = "Tile",
     .doc = "Repeats the whole tensor along each axis.",
     .since = 13,
-    .schema = {.inputs = {{"input", type_set::any, "T"}, {"repeats", type_set::int64}}, .outputs = {{"output", type_set::any, "T"}}},
+    .schema = {.inputs = {{"input", type_set::any, "T"}, {"repeats", type_set::int64}},
+               .outputs = {{"output", type_set::any, "T"}}},
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
     .form = Form::move,
-    .examples = {"(x: f32[N,3]) { y = Tile(x, i64[2]{1, 2}) return y }", "(x: i64[2]) { y = Tile(x, i64[1]{3}) return y }"},
+    .examples = {"(x: f32[N,3]) { y = Tile(x, i64[2]{1, 2}) return y }",
+                 "(x: i64[2]) { y = Tile(x, i64[1]{3}) return y }"},
 };
 
 }  // namespace longshore::ops

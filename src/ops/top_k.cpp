@@ -36,17 +36,21 @@ std::size_t scratch(const ScratchContext& c) noexcept {
 Status eval(EvalContext& c) noexcept {
   const TensorView& x = c.input(0);
   const int axis = resolve_axis(c.attributes.integer("axis", -1), x.shape.rank);
-  if (axis < 0) return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.shape.rank);
-  const std::int64_t count = x.shape[axis], k = c.input(1).elements() == 1 ? load_integer(c.input(1), 0) : -1;
+  if (axis < 0)
+    return Status::error(Code::bad_argument, "the axis is out of range for rank %d", x.shape.rank);
+  const std::int64_t count = x.shape[axis],
+                     k = c.input(1).elements() == 1 ? load_integer(c.input(1), 0) : -1;
   if (k < 0 || k > count)
-    return Status::error(Code::bad_argument, "k = %lld of %lld elements", static_cast<long long>(k), static_cast<long long>(count));
+    return Status::error(Code::bad_argument, "k = %lld of %lld elements", static_cast<long long>(k),
+                         static_cast<long long>(count));
   const bool largest = c.attributes.integer("largest", 1) != 0;
   Shape dims = x.shape;
   dims[axis] = k;
   MutableView values, indices;
   if (c.wants(0)) LONGSHORE_TRY(c.output(0, dims, values));
   if (c.wants(1)) LONGSHORE_TRY(c.output(1, dims, indices));
-  const std::int64_t outer = x.shape.product(0, axis), inner = x.shape.product(axis + 1, x.shape.rank);
+  const std::int64_t outer = x.shape.product(0, axis),
+                     inner = x.shape.product(axis + 1, x.shape.rank);
   auto* order = reinterpret_cast<std::int64_t*>(c.scratch.data());
   const bool known = visit_type(NumberTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t o = 0; o < outer && k > 0; o++)
@@ -75,8 +79,10 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_top_k = {
     .name = "TopK",
-    .doc = "The k largest (or smallest) along the axis in order, and where they were; of equal ones the "
-           "first. NaN comes before every number.",
+    .doc =
+        "The k largest (or smallest) along the axis in order, and where they were; of equal ones "
+        "the "
+        "first. NaN comes before every number.",
     .since = 24,
     .schema = {.inputs = {{"X", type_set::numbers, "T"}, {"K", type_set::int64}},
                .outputs = {{"Values", type_set::numbers, "T"}, {"Indices", type_set::int64}},
@@ -88,7 +94,8 @@ extern constinit const OpDef op_top_k = {
     .facts = facts_rank,
     .examples = {"(x: f32[2,5]) { v, i = TopK(x, i64[1]{3}) return v, i }",
                  "(x: u8[4,3]) { v, i = TopK(x, i64[1]{2}, axis=0, largest=0) return v, i }",
-                 "(x: f32[2,5], n: i64[1]) { k = Clip(n, i64[]{0}, i64[]{5}) v, i = TopK(x, k) return v, i }"},
+                 "(x: f32[2,5], n: i64[1]) { k = Clip(n, i64[]{0}, i64[]{5}) v, i = TopK(x, k) "
+                 "return v, i }"},
 };
 
 }  // namespace longshore::ops

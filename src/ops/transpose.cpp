@@ -15,7 +15,8 @@ Status permutation(const Attributes& a, int rank, int (&perm)[max_rank]) noexcep
     return Status::error(Code::bad_model, "perm has %zu entries for rank %d", given.size(), rank);
   for (int i = 0; i < rank; i++) {
     perm[i] = resolve_axis(given[static_cast<std::size_t>(i)], rank);
-    if (perm[i] < 0 || seen[perm[i]]) return Status::error(Code::bad_model, "perm is not a permutation");
+    if (perm[i] < 0 || seen[perm[i]])
+      return Status::error(Code::bad_model, "perm is not a permutation");
     seen[perm[i]] = true;
   }
   return {};
@@ -24,9 +25,10 @@ Status permutation(const Attributes& a, int rank, int (&perm)[max_rank]) noexcep
 void infer(InferContext& c) {
   const TensorType x = c.input(0);
   if (!x.ranked) {
-    c.output(0, c.attributes().has("perm") && c.attributes().integers("perm").size() <= max_rank
-                    ? unknown_dims(x.dtype, static_cast<int>(c.attributes().integers("perm").size()))
-                    : TensorType::unranked(x.dtype));
+    c.output(0,
+             c.attributes().has("perm") && c.attributes().integers("perm").size() <= max_rank
+                 ? unknown_dims(x.dtype, static_cast<int>(c.attributes().integers("perm").size()))
+                 : TensorType::unranked(x.dtype));
     return;
   }
   int perm[max_rank] = {};
@@ -56,7 +58,9 @@ Status eval(EvalContext& c) noexcept {
 
 extern constinit const OpDef op_transpose = {
     .name = "Transpose",
-    .doc = "Permutes the axes: output axis i is input axis perm[i]; without perm their order is reversed.",
+    .doc =
+        "Permutes the axes: output axis i is input axis perm[i]; without perm their order is "
+        "reversed.",
     .since = 25,
     .schema = {.inputs = {{"data", type_set::any, "T"}},
                .outputs = {{"transposed", type_set::any, "T"}},
@@ -67,7 +71,8 @@ extern constinit const OpDef op_transpose = {
     .facts = tensor_facts,
     .quant = Quant::same,
     .form = Form::move,
-    .examples = {"(x: f32[2,N,4,5]) { y = Transpose(x, perm=[0,2,3,1]) return y }", "(x: u8[2,3,4]) { y = Transpose(x) return y }",
+    .examples = {"(x: f32[2,N,4,5]) { y = Transpose(x, perm=[0,2,3,1]) return y }",
+                 "(x: u8[2,3,4]) { y = Transpose(x) return y }",
                  "(x: i8[2,3] q(0.5, 1)) { y: i8[3,2] q(0.5, 1) = Transpose(x) return y }"},
 };
 

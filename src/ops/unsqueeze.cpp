@@ -9,7 +9,8 @@ void normalise(Node& n, int opset, Rewriter& r) {
 
 /// Marks the new axes among `rank` output axes.
 Status mark(const std::int64_t* axes, int count, int rank, bool (&fresh)[max_rank]) noexcept {
-  if (rank > max_rank) return Status::error(Code::unsupported, "a result of rank %d; at most 8 is supported", rank);
+  if (rank > max_rank)
+    return Status::error(Code::unsupported, "a result of rank %d; at most 8 is supported", rank);
   for (int i = 0; i < count; i++) {
     const int axis = resolve_axis(axes[i], rank);
     if (axis < 0) return axis_out_of_range(axes[i], rank);
@@ -26,12 +27,14 @@ void infer(InferContext& c) {
     const std::optional<Shape> length = c.input(1).shape();
     if (x.ranked && length && length->elements() + x.rank() <= max_rank)
       c.output(0, unknown_dims(x.dtype, x.rank() + static_cast<int>(length->elements())));
-    else c.output(0, TensorType::unranked(x.dtype));
+    else
+      c.output(0, TensorType::unranked(x.dtype));
     return;
   }
   bool fresh[max_rank] = {};
   const int rank = x.rank() + static_cast<int>(std::min<std::size_t>(axes->size(), 100));
-  if (const Status s = mark(axes->data(), static_cast<int>(axes->size()), rank, fresh); !s.ok()) c.fail(s.text());
+  if (const Status s = mark(axes->data(), static_cast<int>(axes->size()), rank, fresh); !s.ok())
+    c.fail(s.text());
   Dims out;
   std::size_t next = 0;
   for (int i = 0; i < rank; i++) out.push_back(fresh[i] ? Dim(1) : x.dims[next++]);

@@ -17,12 +17,13 @@ constexpr DType type_of_size(std::size_t bytes) {
 Status eval(EvalContext& c) noexcept {
   const TensorView &condition = c.input(0), &x = c.input(1), &y = c.input(2);
   Shape dims;
-  if (!broadcast_shape(x.shape, y.shape, dims) || !broadcast_shape(Shape(dims), condition.shape, dims))
+  if (!broadcast_shape(x.shape, y.shape, dims) ||
+      !broadcast_shape(Shape(dims), condition.shape, dims))
     return cannot_broadcast();
   MutableView z;
   LONGSHORE_TRY(c.output(0, dims, z));
-  const Shape strides[3] = {broadcast_strides(condition.shape, dims), broadcast_strides(x.shape, dims),
-                            broadcast_strides(y.shape, dims)};
+  const Shape strides[3] = {broadcast_strides(condition.shape, dims),
+                            broadcast_strides(x.shape, dims), broadcast_strides(y.shape, dims)};
   visit_type(Sizes{}, type_of_size(size_bytes(z.dtype)), [&]<class T>() {
     for (Rows<3> rows(dims, strides); rows.more(); rows.next())
       for (std::int64_t j = 0; j < rows.count(); j++) {
@@ -40,7 +41,9 @@ extern constinit const OpDef op_where = {
     .name = "Where",
     .doc = "x where the condition holds, else y; all three are broadcast.",
     .since = 16,
-    .schema = {.inputs = {{"condition", type_set::boolean}, {"X", type_set::any, "T"}, {"Y", type_set::any, "T"}},
+    .schema = {.inputs = {{"condition", type_set::boolean},
+                          {"X", type_set::any, "T"},
+                          {"Y", type_set::any, "T"}},
                .outputs = {{"output", type_set::any, "T"}}},
     .infer = infer,
     .eval = eval,

@@ -7,9 +7,11 @@
 
 namespace longshore::ops {
 
-/// A window over exactly three spatial dimensions; operators with fewer have leading ones of size 1.
+/// A window over exactly three spatial dimensions; operators with fewer have leading ones of
+/// size 1.
 struct Window {
-  std::int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1};
+  std::int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
+               dilation[3] = {1, 1, 1};
   std::int64_t begin[3] = {}, end[3] = {}, out[3] = {1, 1, 1};
 
   std::int64_t in_plane() const { return in[0] * in[1] * in[2]; }
@@ -22,7 +24,9 @@ struct Range {
   std::int64_t from, to;
 };
 
-constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
 /// The outputs of axis `i` whose tap `k` lies inside the input.
@@ -33,7 +37,8 @@ inline Range outputs_of_tap(const Window& w, int i, std::int64_t k) {
 }
 
 /// The taps of axis `i` that lie inside [0, size) for output `o`, as kernel indices.
-inline Range taps_of_output(const Window& w, int i, std::int64_t o, std::int64_t from, std::int64_t to) {
+inline Range taps_of_output(const Window& w, int i, std::int64_t o, std::int64_t from,
+                            std::int64_t to) {
   const std::int64_t start = o * w.stride[i] - w.begin[i];
   return {std::clamp<std::int64_t>(ceil_div(from - start, w.dilation[i]), 0, w.kernel[i]),
           std::clamp<std::int64_t>(floor_div(to - 1 - start, w.dilation[i]) + 1, 0, w.kernel[i])};
@@ -41,19 +46,22 @@ inline Range taps_of_output(const Window& w, int i, std::int64_t o, std::int64_t
 
 /// One axis of a window from the attributes: strides, dilations, pads, auto_pad, ceil_mode.
 /// `i` of `spatial` axes goes to place `slot`; in[slot] and kernel[slot] are set before.
-inline Status window_axis(const Attributes& a, int i, int spatial, int slot, bool has_in, Window& w) noexcept {
+inline Status window_axis(const Attributes& a, int i, int spatial, int slot, bool has_in,
+                          Window& w) noexcept {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  const auto at = [&](std::string_view name, std::int64_t otherwise, int k, std::int64_t& value) -> Status {
+  const auto at = [&](std::string_view name, std::int64_t otherwise, int k,
+                      std::int64_t& value) -> Status {
     const std::span<const std::int64_t> list = a.integers(name);
     const int wanted = name == "pads" ? 2 * spatial : spatial;
     value = otherwise;
     if (list.empty()) return {};
     if (static_cast<int>(list.size()) != wanted)
-      return Status::error(Code::bad_model, "%s has %zu entries, not %d", name.data(), list.size(), wanted);
+      return Status::error(Code::bad_model, "%s has %zu entries, not %d", name.data(), list.size(),
+                           wanted);
     value = list[static_cast<std::size_t>(k)];
     if (value < otherwise || value > most)
-      return Status::error(Code::bad_model, "%s has the entry %lld, which is not in [%d, 2^31)", name.data(),
-                           static_cast<long long>(value), static_cast<int>(otherwise));
+      return Status::error(Code::bad_model, "%s has the entry %lld, which is not in [%d, 2^31)",
+                           name.data(), static_cast<long long>(value), static_cast<int>(otherwise));
     return {};
   };
   LONGSHORE_TRY(at("strides", 1, i, w.stride[slot]));
@@ -61,28 +69,34 @@ inline Status window_axis(const Attributes& a, int i, int spatial, int slot, boo
   LONGSHORE_TRY(at("pads", 0, i, w.begin[slot]));
   LONGSHORE_TRY(at("pads", 0, i + spatial, w.end[slot]));
   if (w.kernel[slot] < 1 || w.kernel[slot] > most)
-    return Status::error(Code::bad_model, "a kernel of size %lld", static_cast<long long>(w.kernel[slot]));
+    return Status::error(Code::bad_model, "a kernel of size %lld",
+                         static_cast<long long>(w.kernel[slot]));
   const std::int64_t reach = (w.kernel[slot] - 1) * w.dilation[slot] + 1;
   const std::string_view mode = a.text("auto_pad", "NOTSET");
   const std::int64_t in = has_in ? w.in[slot] : 0;
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     w.out[slot] = ceil_div(in, w.stride[slot]);
-    const std::int64_t total = std::max<std::int64_t>(0, (w.out[slot] - 1) * w.stride[slot] + reach - in);
+    const std::int64_t total =
+        std::max<std::int64_t>(0, (w.out[slot] - 1) * w.stride[slot] + reach - in);
     w.begin[slot] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
     w.end[slot] = total - w.begin[slot];
     return {};
   }
-  if (mode == "VALID") w.begin[slot] = w.end[slot] = 0;
+  if (mode == "VALID")
+    w.begin[slot] = w.end[slot] = 0;
   else if (mode != "NOTSET" && !mode.empty())
-    return Status::error(Code::bad_model, "auto_pad is '%.20s', which is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID",
-                         mode.data());
+    return Status::error(
+        Code::bad_model,
+        "auto_pad is '%.20s', which is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", mode.data());
   if (!has_in) return {};
-  if (in > std::int64_t{1} << 40) return Status::error(Code::exhausted, "an axis of more than 2^40 elements");
+  if (in > std::int64_t{1} << 40)
+    return Status::error(Code::exhausted, "an axis of more than 2^40 elements");
   const std::int64_t room = in + w.begin[slot] + w.end[slot] - reach;
   if (room < 0) {
     w.out[slot] = 0;
     if (in == 0) return {};
-    return Status::error(Code::bad_argument, "a window of %lld is wider than the padded input of %lld",
+    return Status::error(Code::bad_argument,
+                         "a window of %lld is wider than the padded input of %lld",
                          static_cast<long long>(reach), static_cast<long long>(room + reach));
   }
   if (a.integer("ceil_mode", 0) == 0) {
@@ -96,12 +110,15 @@ inline Status window_axis(const Attributes& a, int i, int spatial, int slot, boo
 }
 
 /// The whole window for input dims N, C, spatial... and these kernel sizes.
-inline Status make_window(const Attributes& a, const Shape& x, std::span<const std::int64_t> kernel, Window& w) noexcept {
+inline Status make_window(const Attributes& a, const Shape& x, std::span<const std::int64_t> kernel,
+                          Window& w) noexcept {
   const int spatial = x.rank - 2;
   if (spatial < 1 || spatial > 3)
-    return Status::error(Code::unsupported, "an input of rank %d; rank 3, 4 or 5 is supported", x.rank);
+    return Status::error(Code::unsupported, "an input of rank %d; rank 3, 4 or 5 is supported",
+                         x.rank);
   if (static_cast<int>(kernel.size()) != spatial)
-    return Status::error(Code::bad_model, "kernel_shape has %zu entries, not %d", kernel.size(), spatial);
+    return Status::error(Code::bad_model, "kernel_shape has %zu entries, not %d", kernel.size(),
+                         spatial);
   for (int i = 0; i < spatial; i++) {
     const int slot = 3 - spatial + i;
     w.in[slot] = x[2 + i];
@@ -127,10 +144,12 @@ inline Dims infer_window(InferContext& c, const TensorType& x, std::span<const D
   if (spatial < 1 || spatial > 3)
     c.fail("its input has rank " + std::to_string(x.rank()) + "; rank 3, 4 or 5 is supported");
   if (static_cast<int>(kernel.size()) != spatial)
-    c.fail("its kernel has " + std::to_string(kernel.size()) + " dimensions, its input " + std::to_string(spatial));
+    c.fail("its kernel has " + std::to_string(kernel.size()) + " dimensions, its input " +
+           std::to_string(spatial));
   Dims out;
   for (int i = 0; i < spatial; i++) {
-    const Dim &in = x.dims[static_cast<std::size_t>(2 + i)], &k = kernel[static_cast<std::size_t>(i)];
+    const Dim &in = x.dims[static_cast<std::size_t>(2 + i)],
+              &k = kernel[static_cast<std::size_t>(i)];
     if (!k.known()) {
       out.emplace_back();
       continue;
@@ -138,9 +157,11 @@ inline Dims infer_window(InferContext& c, const TensorType& x, std::span<const D
     Window w;
     w.in[0] = in.value;
     w.kernel[0] = k.value;
-    if (const Status s = window_axis(c.attributes(), i, spatial, 0, in.known(), w); !s.ok()) c.fail(s.text());
+    if (const Status s = window_axis(c.attributes(), i, spatial, 0, in.known(), w); !s.ok())
+      c.fail(s.text());
     const bool same_pad = c.attributes().text("auto_pad").substr(0, 4) == "SAME";
-    const bool keeps = w.stride[0] == 1 && (same_pad || w.begin[0] + w.end[0] == (k.value - 1) * w.dilation[0]);
+    const bool keeps =
+        w.stride[0] == 1 && (same_pad || w.begin[0] + w.end[0] == (k.value - 1) * w.dilation[0]);
     out.push_back(in.known() ? Dim(w.out[0]) : keeps ? in : Dim());
   }
   return out;

@@ -17,13 +17,17 @@ inline std::optional<std::vector<float>> floats(const Match& m, ValueId v) {
 
 /// An f32 constant that is one number, or one number per channel of an NCHW value of this rank
 /// ([C,1,1] or [1,C,1,1] for rank 4), as C numbers.
-inline std::optional<std::vector<float>> per_channel(const Match& m, ValueId v, std::int64_t channels, int rank) {
+inline std::optional<std::vector<float>> per_channel(const Match& m, ValueId v,
+                                                     std::int64_t channels, int rank) {
   std::optional<std::vector<float>> values = floats(m, v);
   if (!values) return {};
   const Shape& shape = m.constant(v)->shape;
-  if (shape.elements() == 1 && shape.rank <= rank) return std::vector<float>(static_cast<std::size_t>(channels), (*values)[0]);
+  if (shape.elements() == 1 && shape.rank <= rank)
+    return std::vector<float>(static_cast<std::size_t>(channels), (*values)[0]);
   const int channel_axis = shape.rank - (rank - 1);  // axis 1 of the value, counted in the constant
-  if (shape.rank > rank || channel_axis < 0 || shape[channel_axis] != channels || shape.elements() != channels) return {};
+  if (shape.rank > rank || channel_axis < 0 || shape[channel_axis] != channels ||
+      shape.elements() != channels)
+    return {};
   return values;
 }
 
@@ -41,7 +45,8 @@ inline std::optional<Node> scaled_conv(Match& m, const Node& conv, const std::ve
   }
   const std::size_t each = w->size() / k.size();
   for (std::size_t c = 0; c < k.size(); c++) {
-    for (std::size_t i = 0; i < each; i++) (*w)[c * each + i] = static_cast<float>((*w)[c * each + i] * k[c]);
+    for (std::size_t i = 0; i < each; i++)
+      (*w)[c * each + i] = static_cast<float>((*w)[c * each + i] * k[c]);
     bias[c] = static_cast<float>(bias[c] * k[c] + b[c]);
     if (!std::isfinite(k[c]) || !std::isfinite(bias[c])) return {};
   }
@@ -56,9 +61,12 @@ inline std::optional<Node> scaled_conv(Match& m, const Node& conv, const std::ve
 /// The convolution that alone feeds v, with known output channels; else null.
 inline const Node* sole_conv(const Match& m, ValueId v) {
   const Node* conv = m.def(v, "Conv");
-  if (!conv || m.uses(v) != 1 || !m.constant(conv->input(1)) || m.type(conv->input(1)).quantised()) return nullptr;
+  if (!conv || m.uses(v) != 1 || !m.constant(conv->input(1)) || m.type(conv->input(1)).quantised())
+    return nullptr;
   return conv;
 }
-inline std::int64_t out_channels(const Match& m, const Node& conv) { return m.constant(conv.input(1))->shape[0]; }
+inline std::int64_t out_channels(const Match& m, const Node& conv) {
+  return m.constant(conv.input(1))->shape[0];
+}
 
 }  // namespace longshore::passes

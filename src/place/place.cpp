@@ -15,7 +15,9 @@ namespace {
 /// Below this part of all multiply-accumulates, price alone decides over a cluster with MACs.
 constexpr double small_share = 0.01;
 
-std::string shown_us(double us) { return us < 10 ? fmt::format("{:.2f} us", us) : fmt::format("{:.0f} us", us); }
+std::string shown_us(double us) {
+  return us < 10 ? fmt::format("{:.2f} us", us) : fmt::format("{:.0f} us", us);
+}
 
 void check_activation(const Node& n, const Rule& rule, std::vector<Reason>& out) {
   const std::string_view activation = n.attributes.text("activation");
@@ -33,8 +35,8 @@ void check_dtypes(const Graph& g, const Node& n, const Rule& rule, std::vector<R
     if (v == no_value) return true;
     const std::string dtype(name(g[v].type.dtype));
     if (std::ranges::find(rule.dtypes, dtype) != rule.dtypes.end()) return true;
-    out.push_back({str(what, " '", g[v].name, "' is ", dtype, "; the target takes ", allowed), rule.dtypes_where,
-                   str("quantise it to ", rule.dtypes.front())});
+    out.push_back({str(what, " '", g[v].name, "' is ", dtype, "; the target takes ", allowed),
+                   rule.dtypes_where, str("quantise it to ", rule.dtypes.front())});
     return false;
   };
   if (check_one(n.input(0), "input")) check_one(n.output(), "output");
@@ -45,8 +47,11 @@ void check_limits(const Facts& facts, const Rule& rule, std::vector<Reason>& out
     const auto at = facts.find(limit.fact);
     if (at == facts.end() || (at->second >= limit.lowest && at->second <= limit.highest)) continue;
     const bool low = at->second < limit.lowest;
-    out.push_back({str(limit.fact, " is ", at->second, "; the target allows ", limit.lowest, " to ", limit.highest), limit.where,
-                   str(low ? "raise " : "lower ", limit.fact, " to ", low ? limit.lowest : limit.highest)});
+    out.push_back(
+        {str(limit.fact, " is ", at->second, "; the target allows ", limit.lowest, " to ",
+             limit.highest),
+         limit.where,
+         str(low ? "raise " : "lower ", limit.fact, " to ", low ? limit.lowest : limit.highest)});
   }
 }
 
@@ -55,12 +60,14 @@ void check_functions(const Node& n, Form form, const Target& t, std::vector<Reas
   const auto need = [&](VectorFunction f) {
     if (t.machine.vector_cycles[static_cast<int>(f)] > 0) return;
     const std::string key = str("vector.", name(f), "_cycles");
-    out.push_back({str("the vector unit of ", t.name, " has no ", name(f)), str(t.file, ": npu.", key), "replace the operator"});
+    out.push_back({str("the vector unit of ", t.name, " has no ", name(f)),
+                   str(t.file, ": npu.", key), "replace the operator"});
   };
   const std::string op = qualified_name(*n.op);
   if (form == Form::table) need(VectorFunction::table);
   if (form == Form::eltwise) need(op == "Mul" ? VectorFunction::multiply : VectorFunction::add);
-  if (form == Form::pool) need(op == "AveragePool" ? VectorFunction::average_pool : VectorFunction::max_pool);
+  if (form == Form::pool)
+    need(op == "AveragePool" ? VectorFunction::average_pool : VectorFunction::max_pool);
   if (form == Form::reduce) need(VectorFunction::reduce);
   if (form == Form::resize) need(VectorFunction::resize);
   if (form == Form::quantise) need(VectorFunction::requantise);
@@ -86,13 +93,16 @@ NodePlacement assess(const Graph& g, const Node& n, const Target& t) {
   const auto form_rule = t.forms.find(p.form);
   if (form_rule == t.forms.end()) {
     if (p.form != Form::none)
-      out.push_back({str(t.name, " has nothing for operators of the form ", name(p.form)), str(t.file, ": no [forms.", name(p.form), "]"),
-                     "replace the operator"});
+      out.push_back({str(t.name, " has nothing for operators of the form ", name(p.form)),
+                     str(t.file, ": no [forms.", name(p.form), "]"), "replace the operator"});
   }
   const Facts facts = node_facts(g, n);
   const auto apply = [&](const Rule& rule) {
-    if (!rule.supported) out.push_back({"the target does not support it", rule.supported_where, "replace the operator"});
-    if (quantised && p.form != Form::view && p.form != Form::quantise) check_dtypes(g, n, rule, out);
+    if (!rule.supported)
+      out.push_back(
+          {"the target does not support it", rule.supported_where, "replace the operator"});
+    if (quantised && p.form != Form::view && p.form != Form::quantise)
+      check_dtypes(g, n, rule, out);
     check_limits(facts, rule, out);
     check_activation(n, rule, out);
   };
@@ -234,9 +244,12 @@ class Pricer {
   void refuse(std::size_t i, double npu, double moves, double cpu, std::size_t count) {
     p_.nodes[i].unit = Unit::cpu;
     p_.nodes[i].reasons.push_back(
-        {str("faster on the CPU", count > 1 ? str(" together with ", count - 1, " neighbours") : std::string(), ": ",
-             shown_us(cpu), " there, ", shown_us(npu), " on the NPU and ", shown_us(moves), " for handing over"),
-         {}, "let its neighbours run on the NPU"});
+        {str("faster on the CPU",
+             count > 1 ? str(" together with ", count - 1, " neighbours") : std::string(), ": ",
+             shown_us(cpu), " there, ", shown_us(npu), " on the NPU and ", shown_us(moves),
+             " for handing over"),
+         {},
+         "let its neighbours run on the NPU"});
   }
 
   Placement& p_;
@@ -267,10 +280,11 @@ void move_to_cpu(Placement& p, std::size_t node, Reason reason) {
 Placement place(const Graph& g, const Target& t, const PlaceOptions& options) {
   Placement p{g, t, {}};
   if (t.machine.present && !t.machine.rounds(static_cast<int>(g.numbers))) {
-    const bool any = std::ranges::any_of(g.values, [](const Value& v) { return v.type.quantised(); });
+    const bool any =
+        std::ranges::any_of(g.values, [](const Value& v) { return v.type.quantised(); });
     if (any)
-      fail(Code::unsupported, "the graph rounds in the mode ", name(g.numbers), ", which ", t.name, " lacks (",
-           t.rounding_where, "); quantise it in one of the target's modes");
+      fail(Code::unsupported, "the graph rounds in the mode ", name(g.numbers), ", which ", t.name,
+           " lacks (", t.rounding_where, "); quantise it in one of the target's modes");
   }
   for (const Node& n : g.nodes) p.nodes.push_back(assess(g, n, t));
   if (t.machine.present && options.by_price) Pricer(p).run();

@@ -19,12 +19,12 @@ struct Reason {
 
 struct NodePlacement {
   Unit unit = Unit::cpu;
-  Form form = Form::none;        // how the NPU would run it
-  std::vector<Reason> reasons;   // why it is not on the NPU: all of them
+  Form form = Form::none;       // how the NPU would run it
+  std::vector<Reason> reasons;  // why it is not on the NPU: all of them
   std::int64_t macs = 0;
-  double cpu_us = 0;             // predicted on the host CPU
-  double npu_us = -1;            // predicted on the NPU with its DMA and dispatch; -1: impossible
-  double move_us = 0;            // layout changes, cache care and hand-overs if its neighbours stay
+  double cpu_us = 0;   // predicted on the host CPU
+  double npu_us = -1;  // predicted on the NPU with its DMA and dispatch; -1: impossible
+  double move_us = 0;  // layout changes, cache care and hand-overs if its neighbours stay
   bool operator==(const NodePlacement&) const = default;
 };
 
@@ -47,7 +47,8 @@ struct PlaceOptions {
 /// Decides for each node. Throws if the graph's rounding mode is one that the target lacks.
 Placement place(const Graph&, const Target&, const PlaceOptions& = {});
 
-/// Moves a node to the CPU for a reason found later (no tile fits into the SRAM). Views of it follow.
+/// Moves a node to the CPU for a reason found later (no tile fits into the SRAM). Views of it
+/// follow.
 void move_to_cpu(Placement&, std::size_t node, Reason);
 
 /// The dims of a value as the NPU walks them: NCHW, NCL (one row) or NC.

@@ -9,7 +9,8 @@ namespace {
 
 double bytes_of(const Graph& g, ValueId v) {
   const std::optional<Shape> s = v == no_value ? std::nullopt : g[v].type.shape();
-  return s ? static_cast<double>(s->elements()) * static_cast<double>(size_bytes(g[v].type.dtype)) : 0;
+  return s ? static_cast<double>(s->elements()) * static_cast<double>(size_bytes(g[v].type.dtype))
+           : 0;
 }
 
 double output_elements(const Graph& g, const Node& n) {
@@ -20,7 +21,9 @@ double output_elements(const Graph& g, const Node& n) {
   return out;
 }
 
-std::uint32_t small(std::int64_t v) { return static_cast<std::uint32_t>(std::clamp<std::int64_t>(v, 0, 0xffffffff)); }
+std::uint32_t small(std::int64_t v) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(v, 0, 0xffffffff));
+}
 
 }  // namespace
 
@@ -33,7 +36,8 @@ double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
   const bool quantised = n.output() != no_value && g[n.output()].type.quantised();
   const auto rate = cpu.macs_per_cycle.find(quantised ? "i8" : "f32");
   const double peak = rate != cpu.macs_per_cycle.end() ? rate->second : 1;
-  const double macs_us = static_cast<double>(node_macs(g, n)) / (peak * cpu.ghz * 1e3 * cpu.cores * cpu.efficiency);
+  const double macs_us =
+      static_cast<double>(node_macs(g, n)) / (peak * cpu.ghz * 1e3 * cpu.cores * cpu.efficiency);
   double bytes = 0;
   for (ValueId v : n.inputs) bytes += bytes_of(g, v);
   for (ValueId v : n.outputs) bytes += bytes_of(g, v);
@@ -47,7 +51,9 @@ double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
       const auto h = facts.find("kernel_h"), w = facts.find("kernel_w");
       if (h != facts.end() && w != facts.end()) window = h->second * w->second;
     }
-    const double elements = n.op->form == Form::reduce ? bytes_of(g, n.input(0)) : output_elements(g, n) * static_cast<double>(window);
+    const double elements = n.op->form == Form::reduce
+                                ? bytes_of(g, n.input(0))
+                                : output_elements(g, n) * static_cast<double>(window);
     element_us = elements * ns->second * 1e-3;
   }
   return cpu.step_us + std::max({macs_us, bytes / (cpu.bandwidth_gbs * 1e3), element_us});
@@ -55,11 +61,13 @@ double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
 
 double npu_price_us(const Graph& g, const Node& n, Form form, const Machine& m) {
   if (form == Form::view) return 0;
-  const std::optional<Extent> to = extent_of(g[n.output()].type), from = extent_of(g[n.input(0)].type);
+  const std::optional<Extent> to = extent_of(g[n.output()].type),
+                              from = extent_of(g[n.input(0)].type);
   if (!to || !from) return -1;
   double cycles = 0;
   const auto vector = [&](VectorFunction f, std::int64_t elements, std::int64_t window = 1) {
-    cycles = vector_cycles(m, f, static_cast<std::uint64_t>(elements), static_cast<std::uint64_t>(window));
+    cycles = vector_cycles(m, f, static_cast<std::uint64_t>(elements),
+                           static_cast<std::uint64_t>(window));
   };
   const Facts facts = node_facts(g, n);
   const auto fact = [&](std::string_view key) {
@@ -79,24 +87,39 @@ double npu_price_us(const Graph& g, const Node& n, Form form, const Machine& m) 
       cycles = conv_cycles(m, c) * static_cast<double>(groups);
       break;
     }
-    case Form::eltwise: vector(qualified_name(*n.op) == "Mul" ? VectorFunction::multiply : VectorFunction::add, to->elements()); break;
-    case Form::table: vector(VectorFunction::table, to->elements()); break;
-    case Form::pool:
-      vector(qualified_name(*n.op) == "AveragePool" ? VectorFunction::average_pool : VectorFunction::max_pool, to->elements(),
-             fact("kernel_h") * fact("kernel_w"));
+    case Form::eltwise:
+      vector(qualified_name(*n.op) == "Mul" ? VectorFunction::multiply : VectorFunction::add,
+             to->elements());
       break;
-    case Form::reduce: vector(VectorFunction::reduce, from->elements()); break;
-    case Form::resize: vector(VectorFunction::resize, to->elements()); break;
-    case Form::quantise: vector(VectorFunction::requantise, to->elements()); break;
-    default: break;
+    case Form::table:
+      vector(VectorFunction::table, to->elements());
+      break;
+    case Form::pool:
+      vector(qualified_name(*n.op) == "AveragePool" ? VectorFunction::average_pool
+                                                    : VectorFunction::max_pool,
+             to->elements(), fact("kernel_h") * fact("kernel_w"));
+      break;
+    case Form::reduce:
+      vector(VectorFunction::reduce, from->elements());
+      break;
+    case Form::resize:
+      vector(VectorFunction::resize, to->elements());
+      break;
+    case Form::quantise:
+      vector(VectorFunction::requantise, to->elements());
+      break;
+    default:
+      break;
   }
   double read = 0, written = 0;
   for (ValueId v : n.inputs) read += bytes_of(g, v);
   for (ValueId v : n.outputs) written += bytes_of(g, v);
   const double rate = std::min(m.dma_bytes_per_cycle * m.clock_mhz * 1e-3, m.dram_gb_per_s);
   const double dma_us = (read / std::min(rate, m.dram_gb_per_s * m.dram_read_efficiency) +
-                         written / std::min(rate, m.dram_gb_per_s * m.dram_write_efficiency)) * 1e-3;
-  return std::max(cycles / m.clock_mhz, dma_us) + (m.layer_switch_cycles + 2.0 * m.dma_setup_cycles) / m.clock_mhz +
+                         written / std::min(rate, m.dram_gb_per_s * m.dram_write_efficiency)) *
+                        1e-3;
+  return std::max(cycles / m.clock_mhz, dma_us) +
+         (m.layer_switch_cycles + 2.0 * m.dma_setup_cycles) / m.clock_mhz +
          2e-3 * m.dram_latency_ns;
 }
 

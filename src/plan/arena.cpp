@@ -74,9 +74,10 @@ std::uint64_t place(std::vector<Block>& blocks, const std::vector<std::uint32_t>
     }
     b.offset = found ? best : free_from;
     end = std::max(end, b.offset + b.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &b,
-                                   [](const Block* x, const Block* y) { return x->offset < y->offset; }),
-                  &b);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), &b,
+                         [](const Block* x, const Block* y) { return x->offset < y->offset; }),
+        &b);
   }
   return end;
 }
@@ -91,11 +92,14 @@ std::uint64_t most_alive(std::span<const Block> blocks) {
     events.push_back({std::uint64_t{b.first} * 2, b.bytes});
     events.push_back({std::uint64_t{b.last} * 2 + 1, b.bytes});
   }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.at < b.at; });
   std::uint64_t alive = 0, most = 0;
   for (const Event& e : events) {
-    if (e.at % 2 == 0) alive += e.bytes;
-    else alive -= e.bytes;
+    if (e.at % 2 == 0)
+      alive += e.bytes;
+    else
+      alive -= e.bytes;
     most = std::max(most, alive);
   }
   return most;
@@ -115,8 +119,9 @@ Arena plan_arena(std::span<const Buffer> buffers, std::uint64_t alignment) {
   const auto attempt = [&](auto&& before) {
     if (!best_blocks.empty() && arena.bytes == arena.lower_bound) return;
     std::vector<std::uint32_t> sorted = order;
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return before(blocks[a], blocks[b]); });
+    std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return before(blocks[a], blocks[b]);
+    });
     const std::uint64_t bytes = place(blocks, sorted);
     if (!best_blocks.empty() && bytes >= arena.bytes) return;
     arena.bytes = bytes;
@@ -129,7 +134,8 @@ Arena plan_arena(std::span<const Buffer> buffers, std::uint64_t alignment) {
   });
   attempt([](const Block& a, const Block& b) { return a.first < b.first; });
 
-  for (std::size_t i = 0; i < buffers.size(); i++) arena.offsets.push_back(best_blocks[block_of[i]].offset);
+  for (std::size_t i = 0; i < buffers.size(); i++)
+    arena.offsets.push_back(best_blocks[block_of[i]].offset);
   return arena;
 }
 

@@ -4,12 +4,16 @@
 
 namespace longshore::plan {
 
-std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64_t run, std::uint32_t dims) {
+std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64_t run,
+                           std::uint32_t dims) {
   std::erase_if(loops, [](const TransferLoop& l) { return l.count == 1; });
   // Innermost last; a loop that continues the run on both sides becomes part of it.
-  std::ranges::stable_sort(loops, [](const TransferLoop& a, const TransferLoop& b) { return a.sram_stride > b.sram_stride; });
+  std::ranges::stable_sort(loops, [](const TransferLoop& a, const TransferLoop& b) {
+    return a.sram_stride > b.sram_stride;
+  });
   while (!loops.empty() && loops.back().dram_stride == static_cast<std::uint64_t>(run) &&
-         loops.back().sram_stride == static_cast<std::uint64_t>(run) && run * loops.back().count <= max_extent) {
+         loops.back().sram_stride == static_cast<std::uint64_t>(run) &&
+         run * loops.back().count <= max_extent) {
     run *= loops.back().count;
     loops.pop_back();
   }
@@ -22,7 +26,8 @@ std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64
     for (std::int64_t i = 0; i < outer.count; i += step) {
       Dma at = base;
       at.dram_address += static_cast<std::uint64_t>(i) * outer.dram_stride;
-      at.sram_address += static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) * outer.sram_stride);
+      at.sram_address +=
+          static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) * outer.sram_stride);
       std::vector<TransferLoop> rest = loops;
       rest.front().count = std::min(step, outer.count - i);
       for (Dma& d : transfers(at, std::move(rest), run, dims)) out.push_back(d);

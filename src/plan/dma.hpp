@@ -14,6 +14,7 @@ struct TransferLoop {
 
 /// The DMA instructions that walk these loops over runs of `run` bytes: dense loops are merged,
 /// what exceeds an instruction's dims or extents is split.
-std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64_t run, std::uint32_t dims);
+std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64_t run,
+                           std::uint32_t dims);
 
 }  // namespace longshore::plan

@@ -53,9 +53,10 @@ class Grouper {
     const Node& n = g_.nodes[i];
     const ValueId in = n.input(0);
     if (!npu(i)) {  // a view of something in the arena; the step stays for the report
-      const bool view = n.op->form == Form::view && n.outputs.size() == 1 && in != no_value && g_[in].def >= 0 &&
-                        g_[in].type.shape() && g_[n.output()].type.shape() &&
-                        g_[in].type.dtype == g_[n.output()].type.dtype && g_[in].type.quant == g_[n.output()].type.quant &&
+      const bool view = n.op->form == Form::view && n.outputs.size() == 1 && in != no_value &&
+                        g_[in].def >= 0 && g_[in].type.shape() && g_[n.output()].type.shape() &&
+                        g_[in].type.dtype == g_[n.output()].type.dtype &&
+                        g_[in].type.quant == g_[n.output()].type.quant &&
                         g_[in].type.shape()->elements() == g_[n.output()].type.shape()->elements();
       if (view) out_.aliases[index(n.output())] = {in, true, {}};
       return;
@@ -71,8 +72,10 @@ class Grouper {
       const ValueId v = n.outputs[k];
       if (unused(v)) continue;
       const std::optional<MoveMap> map = needs_full(v) ? std::nullopt : move_map(g_, n, k);
-      if (map) out_.aliases[index(v)] = {in, false, *map};
-      else all = false;
+      if (map)
+        out_.aliases[index(v)] = {in, false, *map};
+      else
+        all = false;
     }
     out_.skipped[i] = all;
   }
@@ -93,10 +96,12 @@ class Grouper {
       at += std::array{e.n, e.h, e.w, e.c}[axis];
       const int def = g_[v].def;
       const bool free = def >= 0 && npu(static_cast<std::size_t>(def)) && !needs_full(v) &&
-                        out_.aliases[index(v)].parent == no_value && g_[v].type.quant == whole.quant &&
-                        std::ranges::count(n.inputs, v) == 1;
-      if (free) out_.aliases[index(v)] = {n.output(), false, map};
-      else all = false;
+                        out_.aliases[index(v)].parent == no_value &&
+                        g_[v].type.quant == whole.quant && std::ranges::count(n.inputs, v) == 1;
+      if (free)
+        out_.aliases[index(v)] = {n.output(), false, map};
+      else
+        all = false;
     }
     out_.skipped[i] = all;
   }
@@ -107,14 +112,16 @@ class Grouper {
     if (concat(i)) {
       for (std::size_t k = 0; k < n.inputs.size(); k++) {
         const Alias& a = out_.aliases[index(n.inputs[k])];
-        if ((a.parent == n.output() && !a.full) || absorbed_.contains({i, static_cast<int>(k)})) continue;
+        if ((a.parent == n.output() && !a.full) || absorbed_.contains({i, static_cast<int>(k)}))
+          continue;
         piece(i, static_cast<int>(k));
       }
       return;
     }
     if (p_.nodes[i].form == Form::move && n.op->name != "Pad") {
       for (std::size_t k = 0; k < n.outputs.size(); k++)
-        if (!unused(n.outputs[k]) && out_.aliases[index(n.outputs[k])].parent == no_value) piece(i, static_cast<int>(k));
+        if (!unused(n.outputs[k]) && out_.aliases[index(n.outputs[k])].parent == no_value)
+          piece(i, static_cast<int>(k));
       return;
     }
     Layer layer;
@@ -128,7 +135,8 @@ class Grouper {
   /// The operand that is loaded beside the one that gives the extents.
   int eltwise_side(const Node& n) const {
     const std::optional<Extent> to = extent_of(g_[n.output()].type);
-    const bool first_full = !g_.constant(n.input(0)) && operand_extent(g_, n.input(0), n.output()) == *to;
+    const bool first_full =
+        !g_.constant(n.input(0)) && operand_extent(g_, n.input(0), n.output()) == *to;
     return first_full ? 1 : 0;
   }
 
@@ -145,7 +153,8 @@ class Grouper {
 
   void extend(Layer& layer, ValueId v) {
     while (layer.stages.size() < most_stages) {
-      if (uses_.output[index(v)] || uses_.captured[index(v)] || uses_.nodes[index(v)].size() != 1) return;
+      if (uses_.output[index(v)] || uses_.captured[index(v)] || uses_.nodes[index(v)].size() != 1)
+        return;
       const std::size_t user = uses_.nodes[index(v)].front();
       if (!npu(user) || taken_[user] || out_.skipped[user] || apart_.contains(user)) return;
       const Node& n = g_.nodes[user];
@@ -179,7 +188,8 @@ class Grouper {
     std::size_t next = 0;
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       if (!npu(i)) out_.items.push_back({false, i});
-      for (; next < out_.layers.size() && out_.layers[next].last() == i; next++) out_.items.push_back({true, next});
+      for (; next < out_.layers.size() && out_.layers[next].last() == i; next++)
+        out_.items.push_back({true, next});
     }
     check(next == out_.layers.size(), "a layer without a place in the order");
   }
@@ -191,12 +201,14 @@ class Grouper {
   const std::set<std::size_t>& apart_;
   Grouping out_;
   std::vector<bool> taken_;
-  std::set<std::pair<std::size_t, int>> absorbed_;  // parts of Concats that a producer's layer writes
+  std::set<std::pair<std::size_t, int>>
+      absorbed_;  // parts of Concats that a producer's layer writes
 };
 
 }  // namespace
 
-Uses::Uses(const Graph& g) : nodes(g.values.size()), output(g.values.size()), captured(g.values.size()) {
+Uses::Uses(const Graph& g)
+    : nodes(g.values.size()), output(g.values.size()), captured(g.values.size()) {
   for (std::size_t i = 0; i < g.nodes.size(); i++) {
     for (ValueId v : g.nodes[i].inputs)
       if (v != no_value) nodes[index(v)].push_back(i);
@@ -206,7 +218,8 @@ Uses::Uses(const Graph& g) : nodes(g.values.size()), output(g.values.size()), ca
   for (ValueId v : g.outputs) output[index(v)] = true;
 }
 
-Grouping group(const Placement& p, const Uses& uses, bool fuse, const std::set<std::size_t>& apart) {
+Grouping group(const Placement& p, const Uses& uses, bool fuse,
+               const std::set<std::size_t>& apart) {
   return Grouper(p, uses, fuse, apart).run();
 }
 
@@ -223,7 +236,8 @@ bool into_concat(const Graph& g, const Layer& layer) {
 
 ValueId layer_output(const Graph& g, const Layer& layer) {
   const Node& n = g.nodes[layer.last()];
-  if (layer.piece >= 0 && !into_concat(g, layer)) return n.outputs[static_cast<std::size_t>(layer.piece)];
+  if (layer.piece >= 0 && !into_concat(g, layer))
+    return n.outputs[static_cast<std::size_t>(layer.piece)];
   return n.output();
 }
 

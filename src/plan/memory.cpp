@@ -20,7 +20,8 @@ class Memory {
     plan_.dense.assign(g_.values.size(), false);
     fused_.assign(g_.values.size(), false);
     for (const Layer& l : grouping_.layers)
-      for (std::size_t s = 0; s + 1 < l.stages.size(); s++) fused_[index(g_.nodes[l.stages[s].node].output())] = true;
+      for (std::size_t s = 0; s + 1 < l.stages.size(); s++)
+        fused_[index(g_.nodes[l.stages[s].node].output())] = true;
     stage_inputs();
     for (std::size_t i = 0; i < g_.values.size(); i++)
       if (needs_dense(ValueId(i))) plan_.dense[index(root(ValueId(i)))] = true;
@@ -32,7 +33,9 @@ class Memory {
 
  private:
   bool npu_node(std::size_t i) const { return plan_.placement.nodes[i].unit == Unit::npu; }
-  bool staged(ValueId v) const { return std::ranges::find(plan_.staged_inputs, v) != plan_.staged_inputs.end(); }
+  bool staged(ValueId v) const {
+    return std::ranges::find(plan_.staged_inputs, v) != plan_.staged_inputs.end();
+  }
   const Alias& alias(ValueId v) const { return grouping_.aliases[index(v)]; }
 
   ValueId root(ValueId v) const {
@@ -49,7 +52,8 @@ class Memory {
   void stage_inputs() {
     plan_.staged_inputs.clear();
     for (ValueId v : g_.inputs)
-      if (std::ranges::any_of(uses_.nodes[index(v)], [&](std::size_t user) { return npu_node(user); }))
+      if (std::ranges::any_of(uses_.nodes[index(v)],
+                              [&](std::size_t user) { return npu_node(user); }))
         plan_.staged_inputs.push_back(v);
   }
 
@@ -57,9 +61,15 @@ class Memory {
   bool needs_dense(ValueId v) const {
     if (!in_arena(v)) return false;
     const int def = g_[v].def;
-    if (def < 0 || !npu_node(static_cast<std::size_t>(def)) || uses_.output[index(v)] || uses_.captured[index(v)]) return true;
-    if (std::ranges::any_of(uses_.nodes[index(v)], [&](std::size_t user) { return !npu_node(user); })) return true;
-    if (std::ranges::any_of(uses_.nodes[index(v)], [&](std::size_t user) { return broadcast_rank(v, user); })) return true;
+    if (def < 0 || !npu_node(static_cast<std::size_t>(def)) || uses_.output[index(v)] ||
+        uses_.captured[index(v)])
+      return true;
+    if (std::ranges::any_of(uses_.nodes[index(v)],
+                            [&](std::size_t user) { return !npu_node(user); }))
+      return true;
+    if (std::ranges::any_of(uses_.nodes[index(v)],
+                            [&](std::size_t user) { return broadcast_rank(v, user); }))
+      return true;
     const Alias& a = alias(v);
     return a.full && extent_of(g_[v].type) != extent_of(g_[a.parent].type);
   }
@@ -67,7 +77,8 @@ class Memory {
   /// An operand of lower rank: its dims are read in another order, so it is kept row-major.
   bool broadcast_rank(ValueId v, std::size_t user) const {
     const Node& n = g_.nodes[user];
-    return npu_node(user) && plan_.placement.nodes[user].form == Form::eltwise && g_[v].type.rank() != g_[n.output()].type.rank();
+    return npu_node(user) && plan_.placement.nodes[user].form == Form::eltwise &&
+           g_[v].type.rank() != g_[n.output()].type.rank();
   }
 
   /// Strides of a whole value; nothing for ranks that only the CPU knows.
@@ -77,9 +88,11 @@ class Memory {
     if (!e) return out;
     const auto [n, h, w, c] = *e;
     const std::int64_t pixel = round_up(c, plan_.placement.target.machine.dma_alignment);
-    const std::array<std::int64_t, 4> s = dense ? std::array{c * h * w, w, std::int64_t{1}, h * w}
-                                                : std::array{h * w * pixel, w * pixel, pixel, std::int64_t{1}};
-    for (std::size_t i = 0; i < 4; i++) out[i] = static_cast<std::uint64_t>(s[i]) * size_bytes(t.dtype);
+    const std::array<std::int64_t, 4> s =
+        dense ? std::array{c * h * w, w, std::int64_t{1}, h * w}
+              : std::array{h * w * pixel, w * pixel, pixel, std::int64_t{1}};
+    for (std::size_t i = 0; i < 4; i++)
+      out[i] = static_cast<std::uint64_t>(s[i]) * size_bytes(t.dtype);
     return out;
   }
 
@@ -105,13 +118,15 @@ class Memory {
     View view = parent;
     if (a.full) {
       if (extent_of(g_[v].type) != extent_of(g_[a.parent].type)) {
-        check(plan_.dense[index(top)] && parent.offset == 0, "a view with other dims of something that is not dense");
+        check(plan_.dense[index(top)] && parent.offset == 0,
+              "a view with other dims of something that is not dense");
         view.stride = whole_strides(g_[v].type, true);
       }
     } else {
       for (std::size_t i = 0; i < 4; i++) {
         view.offset += static_cast<std::uint64_t>(a.map.start[i]) * parent.stride[i];
-        view.stride[i] = static_cast<std::uint64_t>(a.map.step[i]) * parent.stride[static_cast<std::size_t>(a.map.axis[i])];
+        view.stride[i] = static_cast<std::uint64_t>(a.map.step[i]) *
+                         parent.stride[static_cast<std::size_t>(a.map.axis[i])];
       }
     }
     return plan_.values[index(v)] = view;
@@ -134,7 +149,8 @@ class Memory {
         for (const Subgraph& s : n.subgraphs)
           for (ValueId v : s.captures) use(v, i + 1);
       };
-      if (!plan_.items[i].npu) node(g_.nodes[plan_.items[i].index]);
+      if (!plan_.items[i].npu)
+        node(g_.nodes[plan_.items[i].index]);
       else
         for (const Stage& s : plan_.layers[plan_.items[i].index].stages) node(g_.nodes[s.node]);
     }
@@ -158,12 +174,16 @@ class Memory {
     l.from = plan_.values[index(in)];
     l.to = plan_.values[index(out)];
     l.out = *extent_of(g_[out].type);
-    if (l.stages.front().form == Form::mac || l.stages.front().form == Form::depthwise || l.stages.front().form == Form::pool)
+    if (l.stages.front().form == Form::mac || l.stages.front().form == Form::depthwise ||
+        l.stages.front().form == Form::pool)
       l.window = window_of(g_, head);
-    l.groups = l.stages.front().form == Form::mac ? std::max<std::int64_t>(head.attributes.integer("group", 1), 1) : 1;
+    l.groups = l.stages.front().form == Form::mac
+                   ? std::max<std::int64_t>(head.attributes.integer("group", 1), 1)
+                   : 1;
     if (into_concat(g_, l)) {
       const std::array<std::int64_t, 4> start = part_start(g_, l);
-      for (std::size_t i = 0; i < 4; i++) l.to.offset += static_cast<std::uint64_t>(start[i]) * l.to.stride[i];
+      for (std::size_t i = 0; i < 4; i++)
+        l.to.offset += static_cast<std::uint64_t>(start[i]) * l.to.stride[i];
       l.out = *extent_of(g_[g_.nodes[l.last()].inputs[static_cast<std::size_t>(l.piece)]].type);
     } else if (l.piece >= 0) {
       const std::optional<MoveMap> map = move_map(g_, head, static_cast<std::size_t>(l.piece));
@@ -171,7 +191,8 @@ class Memory {
       const View parent = l.from;
       for (std::size_t i = 0; i < 4; i++) {
         l.from.offset += static_cast<std::uint64_t>(map->start[i]) * parent.stride[i];
-        l.from.stride[i] = static_cast<std::uint64_t>(map->step[i]) * parent.stride[static_cast<std::size_t>(map->axis[i])];
+        l.from.stride[i] = static_cast<std::uint64_t>(map->step[i]) *
+                           parent.stride[static_cast<std::size_t>(map->axis[i])];
       }
       l.in = l.out;
     }
@@ -207,10 +228,12 @@ void place_in_memory(Plan& plan, const Grouping& grouping, const Uses& uses) {
   for (const Node& n : plan.placement.graph.nodes)
     if (n.op->name == "Concat")
       for (ValueId v : n.inputs)
-        if (const Alias& a = grouping.aliases[index(v)]; a.parent == n.output() && !a.full) plan.parts[index(v)] = {a.parent, a.map.start};
+        if (const Alias& a = grouping.aliases[index(v)]; a.parent == n.output() && !a.full)
+          plan.parts[index(v)] = {a.parent, a.map.start};
   Memory(plan, grouping, uses).run();
   // Whole cache lines, so that cleaning one buffer never touches another.
-  plan.arena = plan_arena(plan.buffers, std::lcm<std::uint64_t, std::uint64_t>(64, plan.placement.target.machine.cache_line_bytes));
+  plan.arena = plan_arena(plan.buffers, std::lcm<std::uint64_t, std::uint64_t>(
+                                            64, plan.placement.target.machine.cache_line_bytes));
 }
 
 }  // namespace longshore::plan

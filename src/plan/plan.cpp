@@ -22,7 +22,8 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
   Plan plan;
   plan.placement = std::move(placement);
   const Machine& machine = plan.placement.target.machine;
-  plan.sram_bytes = options.sram_bytes > 0 ? std::min(options.sram_bytes, machine.sram_bytes) : machine.sram_bytes;
+  plan.sram_bytes = options.sram_bytes > 0 ? std::min(options.sram_bytes, machine.sram_bytes)
+                                           : machine.sram_bytes;
   const Uses uses(plan.placement.graph);
   std::set<std::size_t> apart;  // nodes that do not fit together with others
   for (bool again = true; again;) {
@@ -40,9 +41,10 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
       if (layer.stages.size() > 1) {
         for (const Stage& s : layer.stages) apart.insert(s.node);
       } else {
-        move_to_cpu(plan.placement, layer.head(),
-                    {str("no tile of it fits into ", plan.sram_bytes, " bytes of SRAM"), str(plan.placement.target.file, ": npu.sram.bytes"),
-                     "give the NPU more SRAM"});
+        move_to_cpu(
+            plan.placement, layer.head(),
+            {str("no tile of it fits into ", plan.sram_bytes, " bytes of SRAM"),
+             str(plan.placement.target.file, ": npu.sram.bytes"), "give the NPU more SRAM"});
       }
     }
   }
@@ -67,9 +69,12 @@ std::string print(const Plan& p) {
     out += "npu ";
     for (const Stage& s : l.stages) out += " " + describe(g.nodes[s.node]);
     const Tiling& t = l.tiling;
-    out += fmt::format("\n     tile {} x {} x {} from {} channels{}, {:.1f} us (mac {:.1f}, vector {:.1f}, in {:.1f}, out {:.1f})\n", t.rows,
-                       t.columns, t.channels, t.in_channels, t.weights_outer ? ", weights outside" : "", l.time.total * 1e-3,
-                       l.time.mac * 1e-3, l.time.vector * 1e-3, l.time.dma_in * 1e-3, l.time.dma_out * 1e-3);
+    out += fmt::format(
+        "\n     tile {} x {} x {} from {} channels{}, {:.1f} us (mac {:.1f}, vector {:.1f}, in "
+        "{:.1f}, out {:.1f})\n",
+        t.rows, t.columns, t.channels, t.in_channels, t.weights_outer ? ", weights outside" : "",
+        l.time.total * 1e-3, l.time.mac * 1e-3, l.time.vector * 1e-3, l.time.dma_in * 1e-3,
+        l.time.dma_out * 1e-3);
     out += "     in " + shown(l.in_slots);
     if (l.weights.bytes > 0) out += ", weights " + shown(l.weights);
     if (l.accumulators.bytes > 0) out += ", accumulators " + shown(l.accumulators);

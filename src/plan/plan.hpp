@@ -28,7 +28,8 @@ struct Slots {
 
 /// A window over height and width, with padding before and after.
 struct Window {
-  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1,
+               dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   std::int64_t reach_h() const { return (kernel_h - 1) * dilation_h + 1; }
   std::int64_t reach_w() const { return (kernel_w - 1) * dilation_w + 1; }
@@ -44,8 +45,8 @@ struct ResizeMap {
 /// How an output tile is cut.
 struct Tiling {
   std::int64_t rows = 1, columns = 1, channels = 1;
-  std::int64_t in_channels = 1;   // mac: input channels summed at once; else equal to channels
-  bool weights_outer = false;     // mac: walk all pixels for one block of output channels
+  std::int64_t in_channels = 1;  // mac: input channels summed at once; else equal to channels
+  bool weights_outer = false;    // mac: walk all pixels for one block of output channels
   bool operator==(const Tiling&) const = default;
 };
 
@@ -53,11 +54,11 @@ struct Tiling {
 struct Stage {
   std::size_t node = 0;
   Form form = Form::none;
-  int side = -1;      // eltwise: which input of the node comes from DRAM; -1: none
+  int side = -1;  // eltwise: which input of the node comes from DRAM; -1: none
   View side_view;
   Extent side_extent;
   Slots side_slots, out;
-  Slots parameters;   // table: its 256 bytes; resize: indices
+  Slots parameters;  // table: its 256 bytes; resize: indices
   bool operator==(const Stage&) const = default;
 };
 
@@ -101,13 +102,13 @@ struct Item {
 
 /// How the placed graph runs: order, layouts, tiles, memory.
 struct Plan {
-  Placement placement;            // final: nodes without a fitting tile went to the CPU
-  std::uint32_t sram_bytes = 0;   // that tiles may use
+  Placement placement;           // final: nodes without a fitting tile went to the CPU
+  std::uint32_t sram_bytes = 0;  // that tiles may use
   std::vector<Layer> layers;
   std::vector<Item> items;
-  std::vector<View> values;       // by value; not present: not in the arena
-  std::vector<bool> dense;        // by value: row-major as the CPU wants it
-  std::vector<PartOf> parts;      // by value
+  std::vector<View> values;            // by value; not present: not in the arena
+  std::vector<bool> dense;             // by value: row-major as the CPU wants it
+  std::vector<PartOf> parts;           // by value
   std::vector<ValueId> staged_inputs;  // graph inputs that a CPU step copies into the arena
   std::vector<Buffer> buffers;
   Arena arena;

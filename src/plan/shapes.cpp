@@ -21,7 +21,8 @@ std::array<std::int64_t, 4> nhwc_position(const Shape& s, std::int64_t at) {
 
 /// Runs the node on an input whose elements are `values`, its constants as they are but for
 /// input `replaced`.
-std::vector<Tensor> trace(const Graph& g, const Node& n, Tensor values, std::size_t replaced = 0, Tensor other = {}) {
+std::vector<Tensor> trace(const Graph& g, const Node& n, Tensor values, std::size_t replaced = 0,
+                          Tensor other = {}) {
   Graph small;
   Node copy = n;
   copy.inputs[0] = small.add_input("x", TensorType(values.dtype, values.shape));
@@ -43,7 +44,8 @@ Tensor numbered(const Shape& shape) {
 
 }  // namespace
 
-Reach reach_of(Span out, std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t pad) {
+Reach reach_of(Span out, std::int64_t size, std::int64_t kernel, std::int64_t stride,
+               std::int64_t dilation, std::int64_t pad) {
   const std::int64_t from = out.from * stride - pad;
   const std::int64_t to = (out.to - 1) * stride - pad + (kernel - 1) * dilation + 1;
   Reach r;
@@ -65,15 +67,18 @@ Reach input_reach(const Layer& l, Span out, bool columns) {
     return {{*low, *high + 1}};
   }
   const std::int64_t start = l.pad[columns ? 2 : 1], size = columns ? l.in.w : l.in.h;
-  const Span in = {std::clamp<std::int64_t>(out.from - start, 0, size), std::clamp<std::int64_t>(out.to - start, 0, size)};
+  const Span in = {std::clamp<std::int64_t>(out.from - start, 0, size),
+                   std::clamp<std::int64_t>(out.to - start, 0, size)};
   return {in, std::max<std::int64_t>(0, start - out.from), 0};
 }
 
 std::int64_t sram_alignment(const Machine& m) {
-  return std::lcm(std::lcm<std::int64_t, std::int64_t>(m.mac_alignment, m.vector_alignment), std::int64_t{m.dma_alignment});
+  return std::lcm(std::lcm<std::int64_t, std::int64_t>(m.mac_alignment, m.vector_alignment),
+                  std::int64_t{m.dma_alignment});
 }
 
-TileShape tile_shape(const Machine& m, std::int64_t rows, std::int64_t columns, std::int64_t channels) {
+TileShape tile_shape(const Machine& m, std::int64_t rows, std::int64_t columns,
+                     std::int64_t channels) {
   return {rows, columns, channels, round_up(channels, sram_alignment(m))};
 }
 
@@ -97,19 +102,23 @@ ResizeMap resize_map(const Graph& g, const Node& n) {
   for (std::size_t i = 1; i < n.inputs.size(); i++) {  // sizes name batch and channels: 1 each here
     const Tensor* t = g.constant(n.input(i));
     if (!t || t->dtype != DType::i64 || t->elements() != 4) continue;
-    std::vector<std::int64_t> sizes(t->values<std::int64_t>().begin(), t->values<std::int64_t>().end());
+    std::vector<std::int64_t> sizes(t->values<std::int64_t>().begin(),
+                                    t->values<std::int64_t>().end());
     sizes[0] = sizes[1] = 1;
     copy[n.input(i)].constant = make_ints(sizes);
   }
   const Tensor out = trace(copy, n, numbered(Shape{1, 1, in.h, in.w}))[0];
   const std::int64_t height = out.shape[2], width = out.shape[3];
   ResizeMap map;
-  for (std::int64_t y = 0; y < height; y++) map.rows.push_back(out.values<std::int32_t>()[static_cast<std::size_t>(y * width)] / in.w);
-  for (std::int64_t x = 0; x < width; x++) map.columns.push_back(out.values<std::int32_t>()[static_cast<std::size_t>(x)] % in.w);
+  for (std::int64_t y = 0; y < height; y++)
+    map.rows.push_back(out.values<std::int32_t>()[static_cast<std::size_t>(y * width)] / in.w);
+  for (std::int64_t x = 0; x < width; x++)
+    map.columns.push_back(out.values<std::int32_t>()[static_cast<std::size_t>(x)] % in.w);
   for (std::int64_t y = 0; y < height; y++)
     for (std::int64_t x = 0; x < width; x++)
       check(out.values<std::int32_t>()[static_cast<std::size_t>(y * width + x)] ==
-                map.rows[static_cast<std::size_t>(y)] * in.w + map.columns[static_cast<std::size_t>(x)],
+                map.rows[static_cast<std::size_t>(y)] * in.w +
+                    map.columns[static_cast<std::size_t>(x)],
             "a nearest-neighbour Resize that is not separable");
   return map;
 }
@@ -135,15 +144,18 @@ std::optional<MoveMap> move_map(const Graph& g, const Node& n, std::size_t outpu
   for (std::size_t a = 0; a < 4; a++) {
     map.axis[a] = static_cast<int>(a);
     if (size[a] < 2) continue;
-    const std::array<std::int64_t, 4> next = nhwc_position(from, source[static_cast<std::size_t>(dense[a])]);
+    const std::array<std::int64_t, 4> next =
+        nhwc_position(from, source[static_cast<std::size_t>(dense[a])]);
     for (std::size_t k = 0; k < 4; k++)
-      if (next[k] != map.start[k]) map.axis[a] = static_cast<int>(k), map.step[a] = next[k] - map.start[k];
+      if (next[k] != map.start[k])
+        map.axis[a] = static_cast<int>(k), map.step[a] = next[k] - map.start[k];
     if (map.step[a] < 0) return {};
   }
   for (std::size_t i = 0; i < source.size(); i++) {
     const std::array<std::int64_t, 4> p = nhwc_position(out.shape, static_cast<std::int64_t>(i));
     std::array<std::int64_t, 4> want = map.start;
-    for (std::size_t a = 0; a < 4; a++) want[static_cast<std::size_t>(map.axis[a])] += p[a] * map.step[a];
+    for (std::size_t a = 0; a < 4; a++)
+      want[static_cast<std::size_t>(map.axis[a])] += p[a] * map.step[a];
     if (nhwc_position(from, source[i]) != want) return {};
   }
   return map;
@@ -155,7 +167,8 @@ std::array<std::int64_t, 4> pad_start(const Graph& g, const Node& n) {
   Graph copy = g;
   Node node = n;
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3), no_value);
-  node.inputs[2] = copy.add_constant({}, make_tensor<std::int32_t>(DType::i32, {}, std::span(&outside, 1)));
+  node.inputs[2] =
+      copy.add_constant({}, make_tensor<std::int32_t>(DType::i32, {}, std::span(&outside, 1)));
   const Tensor out = trace(copy, node, numbered(from))[0];
   const std::span<const std::int32_t> all = out.values<std::int32_t>();
   const auto first = std::ranges::find(all, 0);

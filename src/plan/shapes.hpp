@@ -19,8 +19,8 @@ struct Reach {
   Span in;
   std::int64_t before = 0, after = 0;
 };
-Reach reach_of(Span out, std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
-               std::int64_t pad);
+Reach reach_of(Span out, std::int64_t size, std::int64_t kernel, std::int64_t stride,
+               std::int64_t dilation, std::int64_t pad);
 
 /// The same for a layer's head, whatever its form; false: rows, true: columns. A span that lies in
 /// the padding of a Pad gives an empty `in`.
@@ -34,7 +34,8 @@ struct TileShape {
 };
 /// Alignment of slots and pixel strides in SRAM.
 std::int64_t sram_alignment(const Machine&);
-TileShape tile_shape(const Machine&, std::int64_t rows, std::int64_t columns, std::int64_t channels);
+TileShape tile_shape(const Machine&, std::int64_t rows, std::int64_t columns,
+                     std::int64_t channels);
 
 /// The window of a node (1 x 1 for what has none), from its facts.
 Window window_of(const Graph&, const Node&);

@@ -17,16 +17,16 @@ struct Uses {
 /// of another.
 struct Alias {
   ValueId parent = no_value;
-  bool full = false;              // the same elements in the same order (view)
-  MoveMap map;                    // otherwise
+  bool full = false;  // the same elements in the same order (view)
+  MoveMap map;        // otherwise
 };
 
 /// What runs on the NPU as layers and what is an alias.
 struct Grouping {
-  std::vector<Alias> aliases;     // by value
-  std::vector<Layer> layers;      // stages and piece are set, nothing else
+  std::vector<Alias> aliases;  // by value
+  std::vector<Layer> layers;   // stages and piece are set, nothing else
   std::vector<Item> items;
-  std::vector<bool> skipped;      // by node: an alias, nothing runs
+  std::vector<bool> skipped;  // by node: an alias, nothing runs
 };
 Grouping group(const Placement&, const Uses&, bool fuse, const std::set<std::size_t>& apart);
 

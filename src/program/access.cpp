@@ -23,9 +23,15 @@ int sorted_loops(const Region& r, Loop (&loops)[3]) {
   return n;
 }
 
-Region tile(const char* operand, const Tile& t, std::uint64_t height, std::uint64_t width, std::uint64_t run,
-            bool write = false) {
-  return {Space::sram, write, operand, t.address, run, {height, width, 1}, {t.row_stride, t.pixel_stride, 0}};
+Region tile(const char* operand, const Tile& t, std::uint64_t height, std::uint64_t width,
+            std::uint64_t run, bool write = false) {
+  return {Space::sram,
+          write,
+          operand,
+          t.address,
+          run,
+          {height, width, 1},
+          {t.row_stride, t.pixel_stride, 0}};
 }
 
 Region plain(const char* operand, std::uint64_t address, std::uint64_t bytes, bool write = false) {
@@ -33,8 +39,8 @@ Region plain(const char* operand, std::uint64_t address, std::uint64_t bytes, bo
 }
 
 template <class O, class S>
-Region runs(Space space, bool write, const char* operand, std::uint64_t address, const S (&stride)[3],
-            const O& o) {
+Region runs(Space space, bool write, const char* operand, std::uint64_t address,
+            const S (&stride)[3], const O& o) {
   Region r{space, write, operand, address, o.run_bytes};
   for (int i = 0; i < 3; i++) {
     r.count[i] = o.count[i];
@@ -46,14 +52,21 @@ Region runs(Space space, bool write, const char* operand, std::uint64_t address,
 void conv(const Conv& c, Regions& out) {
   out.add(tile("in", c.in, c.in_h, c.in_w, c.in_c));
   const std::uint64_t taps = std::uint64_t{c.kernel_h} * c.kernel_w;
-  out.add({Space::sram, false, "weights", c.weights, c.in_c,
-           {c.depthwise ? 1 : c.out_c, taps, 1}, {c.weight_out_stride, c.weight_tap_stride, 0}});
-  if (c.accumulate) out.add(tile("accumulators", c.accumulators, c.out_h, c.out_w, std::uint64_t{c.out_c} * 4));
+  out.add({Space::sram,
+           false,
+           "weights",
+           c.weights,
+           c.in_c,
+           {c.depthwise ? 1 : c.out_c, taps, 1},
+           {c.weight_out_stride, c.weight_tap_stride, 0}});
+  if (c.accumulate)
+    out.add(tile("accumulators", c.accumulators, c.out_h, c.out_w, std::uint64_t{c.out_c} * 4));
   if (c.finish) {
     out.add(plain("parameters", c.parameters, std::uint64_t{c.out_c} * sizeof(ChannelParameters)));
     out.add(tile("out", c.out, c.out_h, c.out_w, c.out_c, true));
   } else {
-    out.add(tile("accumulators", c.accumulators, c.out_h, c.out_w, std::uint64_t{c.out_c} * 4, true));
+    out.add(
+        tile("accumulators", c.accumulators, c.out_h, c.out_w, std::uint64_t{c.out_c} * 4, true));
   }
 }
 
@@ -61,9 +74,12 @@ void conv(const Conv& c, Regions& out) {
 
 const char* name(Space space) noexcept {
   switch (space) {
-    case Space::sram: return "SRAM";
-    case Space::arena: return "arena";
-    case Space::constants: return "constants";
+    case Space::sram:
+      return "SRAM";
+    case Space::arena:
+      return "arena";
+    case Space::constants:
+      return "constants";
   }
   return "?";
 }
@@ -130,9 +146,10 @@ bool overlap(const Region& a, const Region& b) noexcept {
   bool met = false;
   each_run(b, [&](std::uint64_t begin, std::uint64_t end) {
     if (met) return;
-    // Runs of one region either nest in ascending order or overlap each other only as windows do, so
-    // that the last one that begins before `end` reaches furthest.
-    const auto after = std::lower_bound(first.begin(), first.end(), std::pair{end, std::uint64_t{0}});
+    // Runs of one region either nest in ascending order or overlap each other only as windows do,
+    // so that the last one that begins before `end` reaches furthest.
+    const auto after =
+        std::lower_bound(first.begin(), first.end(), std::pair{end, std::uint64_t{0}});
     met = after != first.begin() && std::prev(after)->second > begin;
   });
   return met;
@@ -145,7 +162,8 @@ Regions regions_of(const Instruction& instruction) noexcept {
     const Space far = o->dram == Dram::arena ? Space::arena : Space::constants;
     const bool store = instruction.queue == Queue::dma_out;
     const Region dram = runs(far, store, "dram_address", o->dram_address, o->dram_stride, *o);
-    const Region sram = runs(Space::sram, !store, "sram_address", o->sram_address, o->sram_stride, *o);
+    const Region sram =
+        runs(Space::sram, !store, "sram_address", o->sram_address, o->sram_stride, *o);
     out.add(store ? sram : dram);
     out.add(store ? dram : sram);
   } else if (const auto* o = std::get_if<Fill>(&operation)) {
@@ -171,9 +189,12 @@ Regions regions_of(const Instruction& instruction) noexcept {
     out.add(tile("out", o->out, o->out_h, o->out_w, o->channels, true));
   } else if (const auto* o = std::get_if<Reduce>(&operation)) {
     out.add(tile("in", o->in, o->height, o->width, o->channels));
-    if (o->accumulate) out.add(plain("accumulators", o->accumulators, std::uint64_t{o->channels} * 4));
-    if (o->finish) out.add(plain("out", o->out, o->channels, true));
-    else out.add(plain("accumulators", o->accumulators, std::uint64_t{o->channels} * 4, true));
+    if (o->accumulate)
+      out.add(plain("accumulators", o->accumulators, std::uint64_t{o->channels} * 4));
+    if (o->finish)
+      out.add(plain("out", o->out, o->channels, true));
+    else
+      out.add(plain("accumulators", o->accumulators, std::uint64_t{o->channels} * 4, true));
   } else if (const auto* o = std::get_if<Resize>(&operation)) {
     out.add(tile("in", o->in, o->in_h, o->in_w, o->channels));
     if (o->factor_h == 0) out.add(plain("rows", o->rows, std::uint64_t{o->out_h} * 2));

@@ -25,7 +25,9 @@ struct Region {
   std::uint64_t count[3] = {1, 1, 1};
   std::uint64_t stride[3] = {};
 
-  bool empty() const noexcept { return run == 0 || count[0] == 0 || count[1] == 0 || count[2] == 0; }
+  bool empty() const noexcept {
+    return run == 0 || count[0] == 0 || count[1] == 0 || count[2] == 0;
+  }
   std::uint64_t bytes() const noexcept { return count[0] * count[1] * count[2] * run; }
   /// One past the last byte; saturates.
   std::uint64_t end() const noexcept;

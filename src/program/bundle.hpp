@@ -31,7 +31,8 @@ struct Header {
   std::uint32_t version;
   std::uint32_t sections;
   std::uint64_t file_bytes;
-  std::uint64_t program_constants_bytes;  // the part of the section `constants` that the program has
+  std::uint64_t
+      program_constants_bytes;  // the part of the section `constants` that the program has
   std::uint64_t table_hash;
   std::uint64_t reserved;  // 0
   std::uint64_t hash;

@@ -24,9 +24,11 @@ constexpr std::uint64_t most_run_bytes = std::uint64_t{1} << 31;
 
 bool queue_takes(Queue queue, const Operation& operation) {
   if (is_control(operation)) return true;
-  if (std::holds_alternative<Dma>(operation)) return queue == Queue::dma_in || queue == Queue::dma_out;
+  if (std::holds_alternative<Dma>(operation))
+    return queue == Queue::dma_in || queue == Queue::dma_out;
   if (std::holds_alternative<Conv>(operation)) return queue == Queue::mac;
-  if (std::holds_alternative<Fill>(operation)) return queue == Queue::dma_in || queue == Queue::vector;
+  if (std::holds_alternative<Fill>(operation))
+    return queue == Queue::dma_in || queue == Queue::vector;
   return queue == Queue::vector;
 }
 
@@ -40,7 +42,8 @@ Status check_fields(const O& operation) {
     const std::string_view name = field;
     if constexpr (std::is_same_v<T, float>) {
       if (!(member > 0) || !std::isfinite(member))
-        status = refuse("%s is %g, expected a positive finite scale", field, static_cast<double>(member));
+        status = refuse("%s is %g, expected a positive finite scale", field,
+                        static_cast<double>(member));
     } else if constexpr (std::is_same_v<T, std::uint32_t>) {
       if (role == Role::extent) {
         const bool pad = name.starts_with("pad_");
@@ -50,7 +53,8 @@ Status check_fields(const O& operation) {
                           static_cast<unsigned long long>(most));
       }
     } else if constexpr (std::is_same_v<T, std::int32_t>) {
-      if (member < -128 || member > 127) status = refuse("%s is %d, expected -128..127", field, member);
+      if (member < -128 || member > 127)
+        status = refuse("%s is %d, expected -128..127", field, member);
     } else if constexpr (std::is_same_v<T, Rounding>) {
       if (static_cast<unsigned>(member) > 2) status = refuse("%s is not a rounding mode", field);
     }
@@ -63,21 +67,25 @@ Status check_fields(const O& operation) {
 
 template <class O>
 Status check_windows(const O& o) {
-  const auto fits = [](std::uint64_t out, std::uint64_t stride, std::uint64_t kernel, std::uint64_t dilation,
-                       std::uint64_t in) { return (out - 1) * stride + (kernel - 1) * dilation + 1 <= in; };
-  if (!fits(o.out_h, o.stride_h, o.kernel_h, o.dilation_h, std::uint64_t{o.pad_top} + o.in_h + o.pad_bottom))
-    return refuse("the windows of %u rows do not fit into %u + %u + %u rows", o.out_h, o.pad_top, o.in_h,
-                  o.pad_bottom);
-  if (!fits(o.out_w, o.stride_w, o.kernel_w, o.dilation_w, std::uint64_t{o.pad_left} + o.in_w + o.pad_right))
-    return refuse("the windows of %u columns do not fit into %u + %u + %u columns", o.out_w, o.pad_left, o.in_w,
-                  o.pad_right);
+  const auto fits = [](std::uint64_t out, std::uint64_t stride, std::uint64_t kernel,
+                       std::uint64_t dilation, std::uint64_t in) {
+    return (out - 1) * stride + (kernel - 1) * dilation + 1 <= in;
+  };
+  if (!fits(o.out_h, o.stride_h, o.kernel_h, o.dilation_h,
+            std::uint64_t{o.pad_top} + o.in_h + o.pad_bottom))
+    return refuse("the windows of %u rows do not fit into %u + %u + %u rows", o.out_h, o.pad_top,
+                  o.in_h, o.pad_bottom);
+  if (!fits(o.out_w, o.stride_w, o.kernel_w, o.dilation_w,
+            std::uint64_t{o.pad_left} + o.in_w + o.pad_right))
+    return refuse("the windows of %u columns do not fit into %u + %u + %u columns", o.out_w,
+                  o.pad_left, o.in_w, o.pad_right);
   return {};
 }
 
 Status aligned(const char* operand, std::uint64_t value, std::uint32_t alignment) {
   if (alignment > 1 && value % alignment != 0)
-    return refuse("misaligned: %s is %llu, not a multiple of %u", operand, static_cast<unsigned long long>(value),
-                  alignment);
+    return refuse("misaligned: %s is %llu, not a multiple of %u", operand,
+                  static_cast<unsigned long long>(value), alignment);
   return {};
 }
 
@@ -87,15 +95,19 @@ Status check_conv(const Machine& m, const Conv& c) {
     return refuse("depthwise with %u input and %u output channels", c.in_c, c.out_c);
   if (c.depthwise && m.depthwise_lanes == 0) return refuse("the machine has no depthwise mode");
   if (m.accumulators > 0 && std::uint64_t{c.out_h} * c.out_w * c.out_c > m.accumulators)
-    return refuse("%u x %u x %u outputs, the machine has %u accumulators", c.out_h, c.out_w, c.out_c,
-                  m.accumulators);
-  const Wide work = Wide{c.out_h} * c.out_w * c.out_c * c.kernel_h * c.kernel_w * (c.depthwise ? 1 : c.in_c);
+    return refuse("%u x %u x %u outputs, the machine has %u accumulators", c.out_h, c.out_w,
+                  c.out_c, m.accumulators);
+  const Wide work =
+      Wide{c.out_h} * c.out_w * c.out_c * c.kernel_h * c.kernel_w * (c.depthwise ? 1 : c.in_c);
   if (work > most_work) return refuse("too much work for one instruction");
   // The simulator widens the padded tile and the weights.
-  const Wide padded = (Wide{c.pad_top} + c.in_h + c.pad_bottom) * (Wide{c.pad_left} + c.in_w + c.pad_right) * c.in_c;
+  const Wide padded = (Wide{c.pad_top} + c.in_h + c.pad_bottom) *
+                      (Wide{c.pad_left} + c.in_w + c.pad_right) * c.in_c;
   const Wide weights = Wide{c.kernel_h} * c.kernel_w * c.in_c * (c.depthwise ? 1 : c.out_c);
-  if (padded > most_tile || weights > most_tile) return refuse("too large a tile for one instruction");
-  if (c.finish && !m.rounds(static_cast<int>(c.rounding))) return refuse("the machine lacks this rounding mode");
+  if (padded > most_tile || weights > most_tile)
+    return refuse("too large a tile for one instruction");
+  if (c.finish && !m.rounds(static_cast<int>(c.rounding)))
+    return refuse("the machine lacks this rounding mode");
   LONGSHORE_TRY(aligned("in", c.in.address, m.mac_alignment));
   LONGSHORE_TRY(aligned("in_pixel_stride", c.in_w > 1 ? c.in.pixel_stride : 0, m.mac_alignment));
   LONGSHORE_TRY(aligned("in_row_stride", c.in_h > 1 ? c.in.row_stride : 0, m.mac_alignment));
@@ -114,7 +126,8 @@ Status check_conv(const Machine& m, const Conv& c) {
 
 Status check_dma(const Machine& m, const Dma& d, Queue queue) {
   if (static_cast<unsigned>(d.dram) > 1) return refuse("dram is neither arena nor constants");
-  if (queue == Queue::dma_out && d.dram == Dram::constants) return refuse("a store into the constants");
+  if (queue == Queue::dma_out && d.dram == Dram::constants)
+    return refuse("a store into the constants");
   std::uint32_t dims = d.run_bytes > 1 ? 1 : 0;
   for (std::uint32_t count : d.count) dims += count > 1 ? 1 : 0;
   if (dims > m.dma_dims) return refuse("%u dimensions, the DMA has %u", dims, m.dma_dims);
@@ -129,8 +142,10 @@ Status check_vector(const Machine& m, const Operation& operation) {
   };
   if (const auto* o = std::get_if<Eltwise>(&operation)) {
     if (static_cast<unsigned>(o->function) > 2) return refuse("no such element-wise function");
-    if (o->a_channel_stride > 1 || o->b_channel_stride > 1) return refuse("a channel stride above 1");
-    return has(o->function == Eltwise::Function::multiply ? VectorFunction::multiply : VectorFunction::add);
+    if (o->a_channel_stride > 1 || o->b_channel_stride > 1)
+      return refuse("a channel stride above 1");
+    return has(o->function == Eltwise::Function::multiply ? VectorFunction::multiply
+                                                          : VectorFunction::add);
   }
   if (std::holds_alternative<Table>(operation)) return has(VectorFunction::table);
   if (std::holds_alternative<Requantise>(operation)) return has(VectorFunction::requantise);
@@ -141,20 +156,24 @@ Status check_vector(const Machine& m, const Operation& operation) {
     if (std::uint64_t{o->out_h} * o->out_w > most_tile / o->kernel_h / o->kernel_w)
       return refuse("too much work for one instruction");
     if (o->function == Pool::Function::max) return has(VectorFunction::max_pool);
-    if (!m.rounds(static_cast<int>(o->rounding))) return refuse("the machine lacks this rounding mode");
+    if (!m.rounds(static_cast<int>(o->rounding)))
+      return refuse("the machine lacks this rounding mode");
     return has(VectorFunction::average_pool);
   }
   if (const auto* o = std::get_if<Reduce>(&operation)) {
-    if (o->divisor == 0 || o->divisor > 1u << 24) return refuse("divisor is %u, expected 1..16777216", o->divisor);
+    if (o->divisor == 0 || o->divisor > 1u << 24)
+      return refuse("divisor is %u, expected 1..16777216", o->divisor);
     if (o->accumulate || !o->finish) LONGSHORE_TRY(aligned("accumulators", o->accumulators, 4));
-    if (o->finish && !m.rounds(static_cast<int>(o->rounding))) return refuse("the machine lacks this rounding mode");
+    if (o->finish && !m.rounds(static_cast<int>(o->rounding)))
+      return refuse("the machine lacks this rounding mode");
     return has(VectorFunction::reduce);
   }
   if (const auto* o = std::get_if<Resize>(&operation)) {
-    const auto axis = [](const char* what, std::uint64_t out, std::uint64_t in, std::uint64_t factor,
-                         std::uint64_t phase) -> Status {
+    const auto axis = [](const char* what, std::uint64_t out, std::uint64_t in,
+                         std::uint64_t factor, std::uint64_t phase) -> Status {
       if (factor > 0 && (out - 1 + phase) / factor >= in)
-        return refuse("%s: factor and phase lead past the %llu of the tile", what, static_cast<unsigned long long>(in));
+        return refuse("%s: factor and phase lead past the %llu of the tile", what,
+                      static_cast<unsigned long long>(in));
       return {};
     };
     LONGSHORE_TRY(axis("rows", o->out_h, o->in_h, o->factor_h, o->phase_h));
@@ -172,7 +191,8 @@ bool in_place(const Operation& operation, const Region& read) {
   if (const auto* o = std::get_if<Table>(&operation)) return same(o->in, o->out, "in");
   if (const auto* o = std::get_if<Requantise>(&operation)) return same(o->in, o->out, "in");
   if (const auto* o = std::get_if<Eltwise>(&operation))
-    return (o->a_channel_stride == 1 && same(o->a, o->out, "a")) || (o->b_channel_stride == 1 && same(o->b, o->out, "b"));
+    return (o->a_channel_stride == 1 && same(o->a, o->out, "a")) ||
+           (o->b_channel_stride == 1 && same(o->b, o->out, "b"));
   if (std::holds_alternative<Conv>(operation) || std::holds_alternative<Reduce>(operation))
     return read.operand[0] == 'a';  // accumulators
   return false;
@@ -190,7 +210,8 @@ Status check(const Machine& m, const MemorySizes& sizes, const Instruction& inst
 
   const auto semaphore = [&](const auto* o) -> Status {
     if (o == nullptr) return {};
-    if (o->semaphore >= m.semaphores) return refuse("semaphore %u of %u", o->semaphore, m.semaphores);
+    if (o->semaphore >= m.semaphores)
+      return refuse("semaphore %u of %u", o->semaphore, m.semaphores);
     if (o->count == 0 || o->count > m.semaphore_limit)
       return refuse("count is %u, expected 1..%u", o->count, m.semaphore_limit);
     return {};
@@ -198,7 +219,8 @@ Status check(const Machine& m, const MemorySizes& sizes, const Instruction& inst
   LONGSHORE_TRY(semaphore(std::get_if<Wait>(&operation)));
   LONGSHORE_TRY(semaphore(std::get_if<Signal>(&operation)));
   if (const auto* o = std::get_if<Conv>(&operation)) LONGSHORE_TRY(check_conv(m, *o));
-  if (const auto* o = std::get_if<Dma>(&operation)) LONGSHORE_TRY(check_dma(m, *o, instruction.queue));
+  if (const auto* o = std::get_if<Dma>(&operation))
+    LONGSHORE_TRY(check_dma(m, *o, instruction.queue));
   LONGSHORE_TRY(check_vector(m, operation));
 
   const Regions regions = regions_of(instruction);
@@ -208,12 +230,14 @@ Status check(const Machine& m, const MemorySizes& sizes, const Instruction& inst
                                                          : sizes.constants;
     if (r.end() > size)
       return refuse("overflow: %s reaches byte %llu of %s, which has %llu", r.operand,
-                    static_cast<unsigned long long>(r.end()), name(r.space), static_cast<unsigned long long>(size));
+                    static_cast<unsigned long long>(r.end()), name(r.space),
+                    static_cast<unsigned long long>(size));
     // Runs that interleave with themselves could be far more than bytes: nothing lays tiles out so.
     const Region merged = r.merged();
     if (Wide{merged.count[0]} * merged.count[1] * merged.count[2] * merged.run > size)
       return refuse("%s: the strides make runs overlap many times", r.operand);
-    if (r.write && !r.disjoint_runs()) return refuse("%s: the strides make written runs overlap", r.operand);
+    if (r.write && !r.disjoint_runs())
+      return refuse("%s: the strides make written runs overlap", r.operand);
     if (r.space == Space::sram && instruction.queue == Queue::vector)
       LONGSHORE_TRY(aligned(r.operand, r.address, m.vector_alignment));
   }
@@ -252,7 +276,8 @@ Status check(const Machine& m) noexcept {
   positive("cache.line_bytes", m.cache_line_bytes, 4096);
   positive("control.semaphores", m.semaphores, 1 << 20);
   if (m.depthwise_lanes > 0) positive("mac.depthwise_taps", m.depthwise_taps, 65536);
-  if (status.ok() && static_cast<unsigned>(m.dataflow) > 3) status = refuse("machine: no such dataflow");
+  if (status.ok() && static_cast<unsigned>(m.dataflow) > 3)
+    status = refuse("machine: no such dataflow");
   if (status.ok() && std::uint64_t{m.cores} * m.sram_bytes > std::uint64_t{4} << 30)
     status = Status::error(Code::exhausted, "machine: more than 4 GiB of SRAM");
   return status;
@@ -266,7 +291,8 @@ Status check(const Program& program) noexcept {
   const MemorySizes sizes{program.arena_bytes, program.constants ? program.constants->size() : 0};
   for (int q = 0; q < queue_count; q++) {
     const auto& queue = program.queues[q];
-    if (!m.present && !queue.empty()) return refuse("instructions for an NPU, but the machine has none");
+    if (!m.present && !queue.empty())
+      return refuse("instructions for an NPU, but the machine has none");
     for (std::size_t i = 0; i < queue.size(); i++) {
       Status status = check(m, sizes, queue[i]);
       if (status.ok() && static_cast<int>(queue[i].queue) != q)
@@ -274,7 +300,8 @@ Status check(const Program& program) noexcept {
       if (status.ok() && queue[i].layer != no_index && queue[i].layer >= program.layers.size())
         status = refuse("layer %u of %zu", queue[i].layer, program.layers.size());
       if (!status.ok())
-        return refuse("%s[%zu] %s: %s", name(static_cast<Queue>(q)), i, name(queue[i].operation), status.text());
+        return refuse("%s[%zu] %s: %s", name(static_cast<Queue>(q)), i, name(queue[i].operation),
+                      status.text());
     }
   }
   for (std::size_t i = 0; i < program.steps.size(); i++) {
@@ -285,13 +312,16 @@ Status check(const Program& program) noexcept {
     if (step.kind == Step::Kind::clean || step.kind == Step::Kind::invalidate) {
       if (step.offset > sizes.arena || step.bytes > sizes.arena - step.offset)
         return refuse("cpu[%zu]: overflow: cache range %llu+%llu, the arena has %llu", i,
-                      static_cast<unsigned long long>(step.offset), static_cast<unsigned long long>(step.bytes),
+                      static_cast<unsigned long long>(step.offset),
+                      static_cast<unsigned long long>(step.bytes),
                       static_cast<unsigned long long>(sizes.arena));
       const std::uint32_t line = m.cache_line_bytes;
-      const bool whole = step.bytes % (line ? line : 1) == 0 || step.offset + step.bytes == sizes.arena;
+      const bool whole =
+          step.bytes % (line ? line : 1) == 0 || step.offset + step.bytes == sizes.arena;
       if (line > 1 && (step.offset % line != 0 || !whole))
         return refuse("cpu[%zu]: misaligned: cache range %llu+%llu is not whole lines of %u", i,
-                      static_cast<unsigned long long>(step.offset), static_cast<unsigned long long>(step.bytes), line);
+                      static_cast<unsigned long long>(step.offset),
+                      static_cast<unsigned long long>(step.bytes), line);
     }
     if (step.layer != no_index && step.layer >= program.layers.size())
       return refuse("cpu[%zu]: layer %u of %zu", i, step.layer, program.layers.size());
@@ -311,7 +341,8 @@ Status check(const Program& program) noexcept {
     }
     if (bytes > size || v.offset > size - static_cast<std::uint64_t>(bytes))
       return refuse("overflow: value %.60s at %llu leaves its %llu bytes", v.name.c_str(),
-                    static_cast<unsigned long long>(v.offset), static_cast<unsigned long long>(size));
+                    static_cast<unsigned long long>(v.offset),
+                    static_cast<unsigned long long>(size));
   }
   return {};
 }

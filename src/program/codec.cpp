@@ -7,13 +7,20 @@
 
 namespace longshore {
 
-template <> inline constexpr unsigned enumerators<Storage> = 6;
-template <> inline constexpr unsigned enumerators<Step::Kind> = 6;
-template <> inline constexpr unsigned enumerators<Queue> = queue_count;
-template <> inline constexpr unsigned enumerators<Dram> = 2;
-template <> inline constexpr unsigned enumerators<Dataflow> = 4;
-template <> inline constexpr unsigned enumerators<Eltwise::Function> = 3;
-template <> inline constexpr unsigned enumerators<Pool::Function> = 2;
+template <>
+inline constexpr unsigned enumerators<Storage> = 6;
+template <>
+inline constexpr unsigned enumerators<Step::Kind> = 6;
+template <>
+inline constexpr unsigned enumerators<Queue> = queue_count;
+template <>
+inline constexpr unsigned enumerators<Dram> = 2;
+template <>
+inline constexpr unsigned enumerators<Dataflow> = 4;
+template <>
+inline constexpr unsigned enumerators<Eltwise::Function> = 3;
+template <>
+inline constexpr unsigned enumerators<Pool::Function> = 2;
 
 namespace {
 
@@ -43,7 +50,8 @@ void fields(A& a, ProgramValue& v) {
   a.number(v.offset);
   a.number(v.view_of);
   if constexpr (A::reading) {
-    if (a.ok() && v.scale.size() != v.zero_point.size()) a.fault("a value has scales without zero points");
+    if (a.ok() && v.scale.size() != v.zero_point.size())
+      a.fault("a value has scales without zero points");
   }
 }
 
@@ -69,7 +77,8 @@ void fields(A& a, Instruction& in) {
     if (kind >= std::variant_size_v<Operation>) return a.fault("an instruction is not known");
     in.operation = operation_of_kind(kind);
   }
-  std::visit([&](auto& o) { each_field(o, [&](const char*, Role, auto& x) { a.number(x); }); }, in.operation);
+  std::visit([&](auto& o) { each_field(o, [&](const char*, Role, auto& x) { a.number(x); }); },
+             in.operation);
 }
 
 template <class A>
@@ -107,7 +116,8 @@ void fields(A& a, Program& p, int depth) {
   numbers(a, p.outputs);
   numbers(a, p.captured);
   a.list(p.steps, 32, [&](Step& s) { fields(a, s, depth); });
-  for (std::vector<Instruction>& queue : p.queues) a.list(queue, 7, [&](Instruction& i) { fields(a, i); });
+  for (std::vector<Instruction>& queue : p.queues)
+    a.list(queue, 7, [&](Instruction& i) { fields(a, i); });
   texts(a, p.layers);
   a.number(p.arena_bytes);
   a.number(p.arena_lower_bound);
@@ -132,7 +142,8 @@ Result<Program> decode_program(std::span<const std::byte> bytes, const SharedBlo
   Program p;
   fields(decoder, p, 0);
   decoder.finish();
-  if (!decoder.ok()) return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
+  if (!decoder.ok())
+    return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
   set_constants(p, constants);
   return p;
 }

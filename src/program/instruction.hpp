@@ -42,10 +42,10 @@ struct ChannelParameters {
 enum class Role : std::uint8_t { address, stride, extent, number, flag, scale, semaphore };
 
 /// Moves count[0] * count[1] * count[2] runs of run_bytes; run (i, j, k) is at
-/// address + i * stride[0] + j * stride[1] + k * stride[2] on each side. Queue dma_in: DRAM to SRAM;
-/// queue dma_out: SRAM to the arena (constants cannot be written). A stride of 0 on the source
-/// broadcasts. A layout change is a matter of strides: NCHW to NHWC is run_bytes = 1,
-/// count = {C, H, W}, dram_stride = {H * W, W, 1}, sram_stride = {1, row, pixel}.
+/// address + i * stride[0] + j * stride[1] + k * stride[2] on each side. Queue dma_in: DRAM to
+/// SRAM; queue dma_out: SRAM to the arena (constants cannot be written). A stride of 0 on the
+/// source broadcasts. A layout change is a matter of strides: NCHW to NHWC is run_bytes = 1, count
+/// = {C, H, W}, dram_stride = {H * W, W, 1}, sram_stride = {1, row, pixel}.
 struct Dma {
   Dram dram = Dram::arena;
   std::uint64_t dram_address = 0;  // bytes from the start of the arena or the constants
@@ -76,8 +76,8 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
-/// Convolution of one tile; gemm is a 1x1 kernel with height 1 and width m; a grouped convolution is
-/// one instruction per group. Queue mac.
+/// Convolution of one tile; gemm is a 1x1 kernel with height 1 and width m; a grouped convolution
+/// is one instruction per group. Queue mac.
 ///   a(y, x, o) = start + sum over (i, j, c) of (in(y * stride_h + i * dilation_h - pad_top,
 ///                x * stride_w + j * dilation_w - pad_left, c) - in_zero) * w(o, i, j, c)
 /// where taps outside the input tile contribute 0, start = the accumulator in SRAM if `accumulate`,
@@ -89,7 +89,8 @@ struct Conv {
   Tile in;
   std::uint32_t in_h = 1, in_w = 1, in_c = 1;
   std::int32_t in_zero = 0;
-  std::uint32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::uint32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1,
+                dilation_w = 1;
   /// Virtual padding at the tile's own edges. The windows must fit:
   /// (out_h - 1) * stride_h + (kernel_h - 1) * dilation_h + 1 <= pad_top + in_h + pad_bottom.
   std::uint32_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
@@ -107,7 +108,8 @@ struct Conv {
 };
 
 /// out = quantise(dequantise(a) op dequantise(b), out_scale, out_zero, lowest, highest) in float32.
-/// Strides of 0 broadcast; *_channel_stride is 1, or 0 for one value over all channels. Queue vector.
+/// Strides of 0 broadcast; *_channel_stride is 1, or 0 for one value over all channels. Queue
+/// vector.
 struct Eltwise {
   enum class Function : std::uint8_t { add, subtract, multiply };
   Function function = Function::add;
@@ -148,7 +150,8 @@ struct Pool {
   bool count_include_pad = false;
   Tile in, out;
   std::uint32_t in_h = 1, in_w = 1, channels = 1;
-  std::uint32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::uint32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1,
+                dilation_w = 1;
   std::uint32_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   std::uint32_t out_h = 1, out_w = 1;
   float in_scale = 1, out_scale = 1;  // average only
@@ -157,8 +160,8 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
-/// Mean over height and width, possibly of several tiles. s(c) = start + sum of (in - in_zero), where
-/// start = the int32 at accumulators + 4 * c if `accumulate`, else 0. If `finish`: out(c) at
+/// Mean over height and width, possibly of several tiles. s(c) = start + sum of (in - in_zero),
+/// where start = the int32 at accumulators + 4 * c if `accumulate`, else 0. If `finish`: out(c) at
 /// out + c = requantise(s, make_multiplier(in_scale, 1, out_scale * divisor), out_zero, lowest,
 /// highest, rounding); otherwise s is stored into the accumulators. Queue vector.
 struct Reduce {
@@ -185,9 +188,9 @@ struct Resize {
   bool operator==(const Resize&) const = default;
 };
 
-/// Blocks the engine until the semaphore counts at least `count`, then subtracts it. A semaphore has
-/// one engine (or the CPU) that signals it and one that waits for it; it is 0 at the start and must
-/// be 0 at the end. Any queue.
+/// Blocks the engine until the semaphore counts at least `count`, then subtracts it. A semaphore
+/// has one engine (or the CPU) that signals it and one that waits for it; it is 0 at the start and
+/// must be 0 at the end. Any queue.
 struct Wait {
   std::uint32_t semaphore = 0, count = 1;
   bool operator==(const Wait&) const = default;
@@ -210,8 +213,8 @@ struct End {
   bool operator==(const End&) const = default;
 };
 
-using Operation = std::variant<Dma, Fill, Copy, Conv, Eltwise, Table, Requantise, Pool, Reduce, Resize,
-                               Wait, Signal, Mark, End>;
+using Operation = std::variant<Dma, Fill, Copy, Conv, Eltwise, Table, Requantise, Pool, Reduce,
+                               Resize, Wait, Signal, Mark, End>;
 inline constexpr int operation_count = 14;
 
 struct Instruction {

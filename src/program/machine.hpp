@@ -42,8 +42,8 @@ struct Machine {
 
   // The MAC array of one core.
   Dataflow dataflow = Dataflow::block;
-  std::uint32_t mac_rows = 32;     // block: input channels per cycle (atomic_c)
-  std::uint32_t mac_columns = 32;  // block: output channels per cycle (atomic_k)
+  std::uint32_t mac_rows = 32;         // block: input channels per cycle (atomic_c)
+  std::uint32_t mac_columns = 32;      // block: output channels per cycle (atomic_k)
   std::uint32_t mac_setup_cycles = 0;  // per instruction: fill and drain of the pipeline
   /// block: weights stay for a stripe of pixels; a shorter stripe costs as much as stripe_min.
   std::uint32_t stripe_min = 1, stripe_max = 65536;
@@ -57,45 +57,45 @@ struct Machine {
   // SRAM of one core.
   std::uint32_t sram_bytes = 384 * 1024;
   std::uint32_t sram_banks = 12;
-  std::uint32_t sram_word_bytes = 16;   // one access per cycle and queue
-  std::uint32_t mac_alignment = 16;     // addresses and strides of MAC inputs, weights, parameters
-  std::uint32_t vector_alignment = 1;   // addresses of vector operands and of MAC outputs
-  std::uint32_t dma_alignment = 1;      // SRAM and DRAM addresses of DMA runs
+  std::uint32_t sram_word_bytes = 16;  // one access per cycle and queue
+  std::uint32_t mac_alignment = 16;    // addresses and strides of MAC inputs, weights, parameters
+  std::uint32_t vector_alignment = 1;  // addresses of vector operands and of MAC outputs
+  std::uint32_t dma_alignment = 1;     // SRAM and DRAM addresses of DMA runs
 
   // DMA: one in-order channel each for in and out, per core.
-  std::uint32_t dma_burst_bytes = 64;      // smallest DRAM access; runs are rounded to it
-  std::uint32_t dma_outstanding = 16;      // bursts in flight; bounds the rate by Little's law
-  std::uint32_t dma_setup_cycles = 32;     // per DMA instruction
-  std::uint32_t dma_depth = 2;             // descriptors in flight: from 2, set-up and latency hide
-  double dma_bytes_per_cycle = 16;         // of one channel
-  std::uint32_t dma_dims = 4;              // counts above 1 plus the run: 1..4
+  std::uint32_t dma_burst_bytes = 64;   // smallest DRAM access; runs are rounded to it
+  std::uint32_t dma_outstanding = 16;   // bursts in flight; bounds the rate by Little's law
+  std::uint32_t dma_setup_cycles = 32;  // per DMA instruction
+  std::uint32_t dma_depth = 2;          // descriptors in flight: from 2, set-up and latency hide
+  double dma_bytes_per_cycle = 16;      // of one channel
+  std::uint32_t dma_dims = 4;           // counts above 1 plus the run: 1..4
 
   // DRAM, shared by all DMA of all cores.
-  double dram_gb_per_s = 10;               // peak, 10^9 bytes
+  double dram_gb_per_s = 10;                                       // peak, 10^9 bytes
   double dram_read_efficiency = 0.8, dram_write_efficiency = 0.8;  // of the peak, 0..1
-  double dram_latency_ns = 100;            // per DMA, hidden where descriptors overlap
+  double dram_latency_ns = 100;  // per DMA, hidden where descriptors overlap
 
   // Vector unit of one core.
-  std::uint32_t vector_lanes = 16;         // elements per step
-  std::uint32_t vector_setup_cycles = 8;   // per instruction
+  std::uint32_t vector_lanes = 16;        // elements per step
+  std::uint32_t vector_setup_cycles = 8;  // per instruction
   /// Cycles per step of each VectorFunction; 0: the unit lacks it.
   double vector_cycles[vector_function_count] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
   // Control.
-  std::uint32_t dispatch_cycles = 8;       // fetch and decode, per instruction of any queue
-  std::uint32_t layer_switch_cycles = 0;   // when an engine meets another layer than before
-  std::uint32_t semaphores = 64;           // ids 0..semaphores-1, all 0 at the start
-  std::uint32_t semaphore_limit = 65535;   // most that one can count
-  double submit_us = 10;                   // CPU time of a signal to an NPU queue
-  double interrupt_us = 10;                // from an NPU's signal to the CPU's next step
+  std::uint32_t dispatch_cycles = 8;      // fetch and decode, per instruction of any queue
+  std::uint32_t layer_switch_cycles = 0;  // when an engine meets another layer than before
+  std::uint32_t semaphores = 64;          // ids 0..semaphores-1, all 0 at the start
+  std::uint32_t semaphore_limit = 65535;  // most that one can count
+  double submit_us = 10;                  // CPU time of a signal to an NPU queue
+  double interrupt_us = 10;               // from an NPU's signal to the CPU's next step
 
   // The CPU's view of the arena.
-  bool coherent = false;                   // true: the NPU sees the CPU's cache
-  std::uint32_t cache_line_bytes = 64;     // clean and invalidate take whole lines
-  double cache_op_us = 1;                  // per clean or invalidate
-  double cache_gb_per_s = 8;               // bytes that a clean or invalidate walks, per time
+  bool coherent = false;                // true: the NPU sees the CPU's cache
+  std::uint32_t cache_line_bytes = 64;  // clean and invalidate take whole lines
+  double cache_op_us = 1;               // per clean or invalidate
+  double cache_gb_per_s = 8;            // bytes that a clean or invalidate walks, per time
 
-  std::uint8_t roundings = 7;              // bit i: Rounding i can be done
+  std::uint8_t roundings = 7;  // bit i: Rounding i can be done
 
   // Energy. 0: not known.
   double mac_pj = 0, vector_element_pj = 0, sram_byte_pj = 0, dram_byte_pj = 0;

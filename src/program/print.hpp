@@ -5,7 +5,8 @@
 
 namespace longshore {
 
-/// One line: `mac.0 conv in=0 in_row_stride=448 ... layer=3`; operands at their default are left out.
+/// One line: `mac.0 conv in=0 in_row_stride=448 ... layer=3`; operands at their default are left
+/// out.
 std::string print(const Instruction&);
 /// `op Quantize(2) -> (5)`, `wait 3`, `clean 0+4096`.
 std::string print(const Step&);

@@ -27,9 +27,9 @@ enum class Storage : std::uint8_t {
 struct ProgramValue {
   std::string name;
   DType dtype = DType::undefined;
-  Shape shape;              // -1 where a dimension is not known
-  bool known_rank = true;   // false: shape is empty and says nothing
-  bool fixed_shape = true;  // all dimensions are known
+  Shape shape;               // -1 where a dimension is not known
+  bool known_rank = true;    // false: shape is empty and says nothing
+  bool fixed_shape = true;   // all dimensions are known
   std::vector<float> scale;  // empty: not quantised
   std::vector<std::int32_t> zero_point;
   int axis = 0;
@@ -75,11 +75,11 @@ struct Program {
   Rounding numbers = Rounding::f32_even;
   std::vector<ProgramValue> values;
   std::vector<std::uint32_t> inputs, outputs, captured;
-  std::vector<Step> steps;            // the CPU's queue
+  std::vector<Step> steps;                       // the CPU's queue
   std::vector<Instruction> queues[queue_count];  // the NPU's, each in order
-  std::vector<std::string> layers;    // names of graph nodes, for profiles and comparison
+  std::vector<std::string> layers;  // names of graph nodes, for profiles and comparison
   SharedBlob constants;  // weights, packed parameters, tables; nested programs hold the same blob
-  std::uint64_t arena_bytes = 0;      // DRAM that steps and DMA share
+  std::uint64_t arena_bytes = 0;        // DRAM that steps and DMA share
   std::uint64_t arena_lower_bound = 0;  // the most bytes alive at once: no plan needs less
 };
 

@@ -39,11 +39,12 @@ std::set<std::size_t> unreadable_samples(const ObservedRanges& ranges) {
 /// Runs the samples on several threads. `Memory` is what a thread gathers; `see` adds a value to
 /// it. Returns one per thread; merging them must be commutative.
 template <class Memory, class See>
-std::vector<Memory> run_samples(const Graph& g, const Calibration& c, std::span<const ValueId> watched,
-                                const std::set<std::size_t>& skip, std::vector<Unreadable>* unreadable,
-                                std::string_view pass, const Memory& start, See&& see) {
-  const auto threads = static_cast<std::size_t>(
-      std::clamp<std::int64_t>(c.threads, 1, static_cast<std::int64_t>(std::max<std::size_t>(c.count, 1))));
+std::vector<Memory> run_samples(const Graph& g, const Calibration& c,
+                                std::span<const ValueId> watched, const std::set<std::size_t>& skip,
+                                std::vector<Unreadable>* unreadable, std::string_view pass,
+                                const Memory& start, See&& see) {
+  const auto threads = static_cast<std::size_t>(std::clamp<std::int64_t>(
+      c.threads, 1, static_cast<std::int64_t>(std::max<std::size_t>(c.count, 1))));
   std::vector<Memory> memories(threads, start);
   const std::set<ValueId> wanted(watched.begin(), watched.end());
   std::atomic<std::size_t> next{0};
@@ -52,7 +53,8 @@ std::vector<Memory> run_samples(const Graph& g, const Calibration& c, std::span<
   std::size_t done = 0;
   const auto work = [&](std::size_t thread) {
     try {
-      const SampleRunner run = c.make_runner ? c.make_runner(g, watched) : reference_runner(g, watched);
+      const SampleRunner run =
+          c.make_runner ? c.make_runner(g, watched) : reference_runner(g, watched);
       const Observer observe = [&](ValueId v, const TensorView& t) {
         if (wanted.contains(v) && t.dtype == DType::f32) see(memories[thread], v, t);
       };
@@ -96,7 +98,8 @@ Calibration calibration_from(std::vector<std::vector<Tensor>> samples) {
   return c;
 }
 
-ObservedRanges observe_ranges(const Graph& g, const Calibration& c, std::span<const ValueId> values) {
+ObservedRanges observe_ranges(const Graph& g, const Calibration& c,
+                              std::span<const ValueId> values) {
   if (c.count == 0) fail(Code::bad_argument, "the calibration data set is empty");
   ObservedRanges out;
   using Memory = std::map<ValueId, RangeStatistics>;
@@ -122,9 +125,9 @@ void observe_histograms(const Graph& g, const Calibration& c, const ObservedRang
   std::vector<ValueId> values;
   for (const auto& [v, histogram] : histograms) values.push_back(v);
   using Memory = std::map<ValueId, Histogram>;
-  const auto memories =
-      run_samples<Memory>(g, c, values, unreadable_samples(ranges), nullptr, "histograms", histograms,
-                          [](Memory& m, ValueId v, const TensorView& x) { m.at(v).add(floats(x)); });
+  const auto memories = run_samples<Memory>(
+      g, c, values, unreadable_samples(ranges), nullptr, "histograms", histograms,
+      [](Memory& m, ValueId v, const TensorView& x) { m.at(v).add(floats(x)); });
   for (const Memory& m : memories)
     for (const auto& [v, histogram] : m) histograms.at(v).merge(histogram);
 }
@@ -144,7 +147,9 @@ struct ChannelSums {
     if (x.shape.rank < 2) return;
     const CodeRange range = code_range(dtype);
     const std::int64_t channels = x.shape[1], inner = x.shape.product(2, x.shape.rank);
-    if (real.empty()) real.resize(static_cast<std::size_t>(channels)), codes.resize(static_cast<std::size_t>(channels));
+    if (real.empty())
+      real.resize(static_cast<std::size_t>(channels)),
+          codes.resize(static_cast<std::size_t>(channels));
     if (static_cast<std::int64_t>(real.size()) != channels) return;  // dims that change by sample
     const float* at = x.as<float>();
     for (std::int64_t n = 0; n < x.shape[0]; n++)
@@ -153,9 +158,11 @@ struct ChannelSums {
         std::int64_t sum_codes = 0;
         for (std::int64_t i = 0; i < inner; i++, at++) {
           sum += static_cast<double>(*at);
-          sum_codes += quantise(*at, q.scale, q.zero_point, range.lowest, range.highest) - q.zero_point;
+          sum_codes +=
+              quantise(*at, q.scale, q.zero_point, range.lowest, range.highest) - q.zero_point;
         }
-        real[static_cast<std::size_t>(c)] += static_cast<Wide>(std::nearbyint(std::clamp(sum, -1e24, 1e24) * units));
+        real[static_cast<std::size_t>(c)] +=
+            static_cast<Wide>(std::nearbyint(std::clamp(sum, -1e24, 1e24) * units));
         codes[static_cast<std::size_t>(c)] += sum_codes;
       }
     each += static_cast<std::uint64_t>(x.shape[0] * inner);
@@ -164,8 +171,10 @@ struct ChannelSums {
 
 }  // namespace
 
-std::map<ValueId, ChannelMeans> observe_means(const Graph& g, const Calibration& c, const ObservedRanges& ranges,
-                                              const std::map<ValueId, ScaleAndZero>& scales, DType dtype) {
+std::map<ValueId, ChannelMeans> observe_means(const Graph& g, const Calibration& c,
+                                              const ObservedRanges& ranges,
+                                              const std::map<ValueId, ScaleAndZero>& scales,
+                                              DType dtype) {
   std::map<ValueId, ChannelMeans> out;
   if (scales.empty()) return out;
   std::vector<ValueId> values;
@@ -190,7 +199,8 @@ std::map<ValueId, ChannelMeans> observe_means(const Graph& g, const Calibration&
     ChannelMeans& means = out[v];
     const auto n = static_cast<double>(sums.each);
     for (Wide w : sums.real) means.real.push_back(static_cast<double>(w) / units / n);
-    for (std::int64_t k : sums.codes) means.coded.push_back(static_cast<double>(k) * static_cast<double>(scales.at(v).scale) / n);
+    for (std::int64_t k : sums.codes)
+      means.coded.push_back(static_cast<double>(k) * static_cast<double>(scales.at(v).scale) / n);
   }
   return out;
 }

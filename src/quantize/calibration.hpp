@@ -14,7 +14,8 @@ using Observer = std::function<void(ValueId, const TensorView&)>;
 /// Runs one sample and shows the watched values to the observer. Used by one thread at a time.
 using SampleRunner = std::function<void(std::span<const Tensor> inputs, const Observer&)>;
 /// Prepares to run a graph; called once per thread.
-using MakeSampleRunner = std::function<SampleRunner(const Graph&, std::span<const ValueId> watched)>;
+using MakeSampleRunner =
+    std::function<SampleRunner(const Graph&, std::span<const ValueId> watched)>;
 
 /// The samples from which ranges come, and how to run them.
 struct Calibration {
@@ -59,7 +60,9 @@ struct ChannelMeans {
 };
 /// The third pass: means of values that have a scale by now, of at least rank 2. Exact sums, so the
 /// order of the samples does not matter.
-std::map<ValueId, ChannelMeans> observe_means(const Graph&, const Calibration&, const ObservedRanges&,
-                                              const std::map<ValueId, ScaleAndZero>& scales, DType codes);
+std::map<ValueId, ChannelMeans> observe_means(const Graph&, const Calibration&,
+                                              const ObservedRanges&,
+                                              const std::map<ValueId, ScaleAndZero>& scales,
+                                              DType codes);
 
 }  // namespace longshore

@@ -32,8 +32,10 @@ class Folder {
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       if (gone_.contains(i)) continue;
       const Node& n = g_.nodes[i];
-      if (is(&n, "longshore", "Quantize") && is(g_.def(n.inputs[0]), "longshore", "Dequantize")) requantise_node(n);
-      else if (!fold(n)) out_.nodes.push_back(n);
+      if (is(&n, "longshore", "Quantize") && is(g_.def(n.inputs[0]), "longshore", "Dequantize"))
+        requantise_node(n);
+      else if (!fold(n))
+        out_.nodes.push_back(n);
     }
     for (Node& n : out_.nodes)
       for (ValueId& v : n.inputs)
@@ -50,7 +52,9 @@ class Folder {
   }
   const Quantisation& scale_of(ValueId v) const { return g_[v].type.quant; }
   const Node* only_user(ValueId v) const {
-    return uses_[index(v)] == 1 && users_[index(v)] >= 0 ? &g_.nodes[static_cast<std::size_t>(users_[index(v)])] : nullptr;
+    return uses_[index(v)] == 1 && users_[index(v)] >= 0
+               ? &g_.nodes[static_cast<std::size_t>(users_[index(v)])]
+               : nullptr;
   }
   std::size_t number(const Node& n) const { return static_cast<std::size_t>(&n - g_.nodes.data()); }
 
@@ -104,11 +108,13 @@ class Folder {
     const CodeRange r = code_range(t.dtype);
     const float s = t.quant.scale[0];
     const std::int32_t z = t.quant.zero_point[0];
-    return quantise(low, s, z, r.lowest, r.highest) == r.lowest && quantise(high, s, z, r.lowest, r.highest) == r.highest;
+    return quantise(low, s, z, r.lowest, r.highest) == r.lowest &&
+           quantise(high, s, z, r.lowest, r.highest) == r.highest;
   }
 
   bool fold(const Node& n) {
-    if (n.op->quant == Quant::none || n.op->domain == "longshore" || n.outputs.empty()) return false;
+    if (n.op->quant == Quant::none || n.op->domain == "longshore" || n.outputs.empty())
+      return false;
     Node folded = n;
     if (!integer_inputs(n, folded)) return false;
     std::vector<Tail> tails;
@@ -135,8 +141,8 @@ class Folder {
     if (n.op->weight_axis && n.input(1) != no_value) {
       const ValueId x = codes(n.inputs[0]), w = codes(n.inputs[1]);
       if (x == no_value || w == no_value || scale_of(x).scale.size() != 1) return false;
-      if (n.input(3) != no_value || n.attributes.integer("transA", 0) != 0 || n.attributes.real("alpha", 1) != 1 ||
-          n.attributes.real("beta", 1) != 1)
+      if (n.input(3) != no_value || n.attributes.integer("transA", 0) != 0 ||
+          n.attributes.real("alpha", 1) != 1 || n.attributes.real("beta", 1) != 1)
         return false;
       if (scale_of(w).scale.size() > 1) {
         const int axis = g_[n.inputs[1]].type.ranked ? n.op->weight_axis({n, g_}) : -1;
@@ -156,7 +162,8 @@ class Folder {
     return true;
   }
 
-  /// A constant bias of codes; where its scale is not that of the products, its codes are made anew.
+  /// A constant bias of codes; where its scale is not that of the products, its codes are made
+  /// anew.
   bool bias(const Node& n, ValueId x, ValueId w, Node& folded) {
     const ValueId from = codes(n.inputs[2]);
     const Tensor* codes_of_bias = g_.constant(from);
@@ -165,18 +172,23 @@ class Folder {
     Quantisation want;
     for (float s : scale_of(w).scale) want.scale.push_back(scale_of(x).scale[0] * s);
     want.zero_point.assign(want.scale.size(), 0);
-    if (want.scale.size() > 1 && static_cast<std::int64_t>(want.scale.size()) != codes_of_bias->elements()) return false;
+    if (want.scale.size() > 1 &&
+        static_cast<std::int64_t>(want.scale.size()) != codes_of_bias->elements())
+      return false;
     std::vector<std::int32_t> made;
     for (std::int64_t i = 0; i < codes_of_bias->elements(); i++) {
-      const auto h = static_cast<std::size_t>(have.scale.size() > 1 ? i : 0), k = static_cast<std::size_t>(want.scale.size() > 1 ? i : 0);
-      const double code = load_code(codes_of_bias->view(), i) - static_cast<double>(have.zero_point[h]);
+      const auto h = static_cast<std::size_t>(have.scale.size() > 1 ? i : 0),
+                 k = static_cast<std::size_t>(want.scale.size() > 1 ? i : 0);
+      const double code =
+          load_code(codes_of_bias->view(), i) - static_cast<double>(have.zero_point[h]);
       const double ratio = static_cast<double>(have.scale[h]) / static_cast<double>(want.scale[k]);
       const bool same = std::abs(ratio - 1) < 1e-5;  // the two products rounded differently
       const double exact = std::nearbyint(same ? code : code * ratio);
       if (std::abs(exact) > 2147483647.0) return false;
       made.push_back(static_cast<std::int32_t>(exact));
     }
-    const ValueId v = out_.add_constant(g_[from].name, make_tensor<std::int32_t>(DType::i32, codes_of_bias->shape, made));
+    const ValueId v = out_.add_constant(
+        g_[from].name, make_tensor<std::int32_t>(DType::i32, codes_of_bias->shape, made));
     out_[v].type.quant = std::move(want);
     folded.inputs[2] = v;
     return true;
@@ -203,8 +215,10 @@ class Folder {
     const auto [low, high] = *bounds(*t.clamp);
     if (is(&n, "", "Conv")) {  // the bounds narrow the codes
       folded.op = &op_named("com.microsoft.FusedConv");
-      folded.attributes.set("activation", std::string(high == INFINITY && low == 0 ? "Relu" : "Clip"));
-      if (high != INFINITY || low != 0) folded.attributes.set("activation_params", Reals{low, high});
+      folded.attributes.set("activation",
+                            std::string(high == INFINITY && low == 0 ? "Relu" : "Clip"));
+      if (high != INFINITY || low != 0)
+        folded.attributes.set("activation_params", Reals{low, high});
       return;
     }
     // The clamp as a table on the same scale: codes beyond its bounds map to the bounds' codes.

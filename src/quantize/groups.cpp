@@ -11,7 +11,9 @@ namespace {
 /// Fewer codes than this for an input's whole range, and the join stays float.
 constexpr float least_codes = 16;
 
-bool is_join(const Graph& g, const Node& n) { return n.op->form == Form::move && data_inputs(g, n).size() > 1; }
+bool is_join(const Graph& g, const Node& n) {
+  return n.op->form == Form::move && data_inputs(g, n).size() > 1;
+}
 
 }  // namespace
 
@@ -49,7 +51,8 @@ std::map<ValueId, std::vector<ValueId>> Groups::members() const {
   return out;
 }
 
-RangeStatistics Groups::statistics(ValueId representative, const std::map<ValueId, RangeStatistics>& seen) const {
+RangeStatistics Groups::statistics(ValueId representative,
+                                   const std::map<ValueId, RangeStatistics>& seen) const {
   RangeStatistics all;
   for (std::size_t i = 0; i < parent_.size(); i++) {
     if (!used_[i] || of(ValueId(i)) != of(representative)) continue;
@@ -83,10 +86,12 @@ std::vector<std::string> settle_joins(const Graph& g, Selection& selection, Grou
       if (width > 0 && width < narrowest) narrowest = width, narrow = n.inputs[k];
     }
     if (narrow != no_value && widest / 255 * least_codes > narrowest) {
-      const Range a = groups.statistics(wide, seen).range(), b = groups.statistics(narrow, seen).range();
-      warnings.push_back(str(describe(n), " joins '", g[wide].name, "' in [", a.lowest, ", ", a.highest, "] with '",
-                             g[narrow].name, "' in [", b.lowest, ", ", b.highest,
-                             "]: with one scale the latter would have fewer than ", least_codes,
+      const Range a = groups.statistics(wide, seen).range(),
+                  b = groups.statistics(narrow, seen).range();
+      warnings.push_back(str(describe(n), " joins '", g[wide].name, "' in [", a.lowest, ", ",
+                             a.highest, "] with '", g[narrow].name, "' in [", b.lowest, ", ",
+                             b.highest, "]: with one scale the latter would have fewer than ",
+                             least_codes,
                              " codes, so the node stays float and the scales stay apart"));
       selection.quantised[i] = false;
       selection.reasons[i] = "the ranges of its inputs are too far apart for one scale";

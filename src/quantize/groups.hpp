@@ -19,7 +19,8 @@ class Groups {
   /// Members, by representative; only values that quantised nodes read or write.
   std::map<ValueId, std::vector<ValueId>> members() const;
   /// What was observed of all members together.
-  RangeStatistics statistics(ValueId representative, const std::map<ValueId, RangeStatistics>&) const;
+  RangeStatistics statistics(ValueId representative,
+                             const std::map<ValueId, RangeStatistics>&) const;
 
  private:
   std::vector<ValueId> parent_;

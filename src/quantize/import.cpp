@@ -16,7 +16,9 @@ namespace {
 
 constexpr Types code_types = types(DType::i8, DType::u8, DType::i16, DType::u16);
 
-bool is(const Node& n, std::string_view domain, std::string_view name) { return n.op->domain == domain && n.op->name == name; }
+bool is(const Node& n, std::string_view domain, std::string_view name) {
+  return n.op->domain == domain && n.op->name == name;
+}
 
 /// First half: QuantizeLinear, DequantizeLinear and the QLinear operators become Quantize,
 /// Dequantize and operators on quantised types, wherever all that touch a value agree on its scale.
@@ -27,7 +29,8 @@ class Importer {
   Graph run() {
     collect();
     if (ends_.empty()) return g_;
-    while (drop_disagreements()) {}
+    while (drop_disagreements()) {
+    }
     return build();
   }
 
@@ -45,19 +48,24 @@ class Importer {
     Quantisation q;
     q.scale.assign(s->values<float>().begin(), s->values<float>().end());
     q.zero_point.assign(q.scale.size(), 0);
-    if (q.scale.empty() || std::ranges::any_of(q.scale, [](float x) { return !(x > 0) || x > 1e30f; })) return {};
+    if (q.scale.empty() ||
+        std::ranges::any_of(q.scale, [](float x) { return !(x > 0) || x > 1e30f; }))
+      return {};
     if (z) {
       const bool known = code_types.has(z->dtype) || z->dtype == DType::i32;
       if (!known || (z->elements() != 1 && z->elements() != s->elements())) return {};
       for (std::size_t i = 0; i < q.scale.size(); i++)
-        q.zero_point[i] = load_code(z->view(), z->elements() == 1 ? 0 : static_cast<std::int64_t>(i));
+        q.zero_point[i] =
+            load_code(z->view(), z->elements() == 1 ? 0 : static_cast<std::int64_t>(i));
     }
     if (q.scale.size() > 1) {
       const TensorType& t = g_[codes].type;
       const int resolved = t.ranked ? resolve_axis(axis, t.rank()) : -1;
       if (!g_.constant(codes) || resolved < 0) return {};
       q.axis = resolved;
-      if (t.dims[static_cast<std::size_t>(resolved)] != Dim(static_cast<std::int64_t>(q.scale.size()))) return {};
+      if (t.dims[static_cast<std::size_t>(resolved)] !=
+          Dim(static_cast<std::int64_t>(q.scale.size())))
+        return {};
     }
     return q;
   }
@@ -79,17 +87,23 @@ class Importer {
       foldable_[i] = true;
       const int axis = static_cast<int>(n.attributes.integer("axis", 1));
       const std::int64_t precision = n.attributes.integer("precision", 0);
-      if (n.attributes.integer("block_size", 0) != 0 || (precision != 0 && precision != static_cast<std::int64_t>(DType::f32))) {
+      if (n.attributes.integer("block_size", 0) != 0 ||
+          (precision != 0 && precision != static_cast<std::int64_t>(DType::f32))) {
         foldable_[i] = false;
       } else if (is(n, "", "QuantizeLinear")) {
-        if (g_[n.inputs[0]].type.dtype != DType::f32) foldable_[i] = false;
-        else end(i, n.outputs[0], stated(n.inputs[1], n.input(2), n.outputs[0], axis));
+        if (g_[n.inputs[0]].type.dtype != DType::f32)
+          foldable_[i] = false;
+        else
+          end(i, n.outputs[0], stated(n.inputs[1], n.input(2), n.outputs[0], axis));
       } else if (is(n, "", "DequantizeLinear")) {
-        if (g_[n.outputs[0]].type.dtype != DType::f32) foldable_[i] = false;
-        else end(i, n.inputs[0], stated(n.inputs[1], n.input(2), n.inputs[0], axis));
+        if (g_[n.outputs[0]].type.dtype != DType::f32)
+          foldable_[i] = false;
+        else
+          end(i, n.inputs[0], stated(n.inputs[1], n.input(2), n.inputs[0], axis));
       } else if (is(n, "", "QLinearConv") || is(n, "", "QLinearMatMul")) {
         const int channels = n.op->name == "QLinearConv" ? 0 : -1;
-        const bool dynamic = !g_.constant(n.inputs[3]) || (n.input(8) != no_value && !g_.constant(n.input(8)));
+        const bool dynamic =
+            !g_.constant(n.inputs[3]) || (n.input(8) != no_value && !g_.constant(n.input(8)));
         if (dynamic && channels == 0) {
           foldable_[i] = false;
           continue;
@@ -110,8 +124,9 @@ class Importer {
   bool is_move(const Node& n) const {
     for (std::size_t k = 1; k < n.inputs.size(); k++)  // such as a code to pad with
       if (n.inputs[k] != no_value && code_types.has(g_[n.inputs[k]].type.dtype)) return false;
-    return n.op->quant == Quant::same && !n.inputs.empty() && n.inputs[0] != no_value && !g_.constant(n.inputs[0]) &&
-           code_types.has(g_[n.inputs[0]].type.dtype) && n.op->eval_quantised;
+    return n.op->quant == Quant::same && !n.inputs.empty() && n.inputs[0] != no_value &&
+           !g_.constant(n.inputs[0]) && code_types.has(g_[n.inputs[0]].type.dtype) &&
+           n.op->eval_quantised;
   }
   ValueId find(ValueId v) const {
     while (group_[index(v)] != v) v = group_[index(v)];
@@ -138,7 +153,8 @@ class Importer {
       const Node& n = g_.nodes[i];
       const bool move = is_move(n);
       for (std::size_t k = 0; k < n.inputs.size(); k++)
-        if (!(move && k == 0) && n.inputs[k] != no_value && !stated_here.contains({i, n.inputs[k]})) spoil(n.inputs[k]);
+        if (!(move && k == 0) && n.inputs[k] != no_value && !stated_here.contains({i, n.inputs[k]}))
+          spoil(n.inputs[k]);
       for (ValueId v : n.outputs)
         if (!move && v != no_value && !stated_here.contains({i, v})) spoil(v);
       for (const Subgraph& s : n.subgraphs) std::ranges::for_each(s.captures, spoil);
@@ -158,7 +174,8 @@ class Importer {
     out_ = g_;
     out_.nodes.clear();
     for (std::size_t i = 0; i < g_.values.size(); i++)
-      if (const auto it = agreed_.find(find(ValueId(i))); it != agreed_.end() && !g_.values[i].constant.present())
+      if (const auto it = agreed_.find(find(ValueId(i)));
+          it != agreed_.end() && !g_.values[i].constant.present())
         out_.values[i].type.quant = it->second;
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       Node n = g_.nodes[i];

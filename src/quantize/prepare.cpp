@@ -56,13 +56,16 @@ class Preparer {
   void gemm(Node& n) {
     if (!n.op->weight_axis || !has_attribute(*n.op, "transB")) return;
     const Tensor* b = out_.constant(n.input(1));
-    if (!b || b->dtype != DType::f32 || b->shape.rank != 2 || n.attributes.integer("transA", 0) != 0) return;
+    if (!b || b->dtype != DType::f32 || b->shape.rank != 2 ||
+        n.attributes.integer("transA", 0) != 0)
+      return;
     const Tensor* c = out_.constant(n.input(2));
     const bool transposed_already = n.attributes.integer("transB", 0) != 0;
     const std::int64_t channels = b->shape[transposed_already ? 0 : 1];
     if (n.input(2) != no_value) {
       if (!c || c->dtype != DType::f32) return;
-      const bool vector = c->elements() == 1 || (c->elements() == channels && c->shape.back() == channels);
+      const bool vector =
+          c->elements() == 1 || (c->elements() == channels && c->shape.back() == channels);
       if (!vector) return;
     }
     const float alpha = n.attributes.real("alpha", 1), beta = n.attributes.real("beta", 1);
@@ -78,7 +81,8 @@ class Preparer {
       const Tensor bias = scaled(*c, beta);
       std::vector<float> values(bias.values<float>().begin(), bias.values<float>().end());
       values.resize(static_cast<std::size_t>(channels), values[0]);
-      n.inputs[2] = out_.add_constant(out_[n.inputs[2]].name + "_vector", make_floats(Shape{channels}, values));
+      n.inputs[2] = out_.add_constant(out_[n.inputs[2]].name + "_vector",
+                                      make_floats(Shape{channels}, values));
       n.attributes.erase("beta");
     }
   }
@@ -98,15 +102,16 @@ class Preparer {
                                   n.attributes.reals("activation_params").end());
     for (std::string_view name : {"activation_alpha", "activation_beta"})
       if (n.attributes.has(name)) parameters.push_back(n.attributes.real(name));
-    for (std::string_view name :
-         {"activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma"})
+    for (std::string_view name : {"activation", "activation_params", "activation_alpha",
+                                  "activation_beta", "activation_gamma"})
       n.attributes.erase(name);
     const ValueId result = n.outputs[0];
     const Origin origin = n.origin;
     n.op = &op_named(n.op->name.substr(fused.size()));
     if (n.inputs.size() > 3) n.inputs.resize(3);
     while (n.inputs.back() == no_value) n.inputs.pop_back();
-    ValueId last = activation.empty() && residual == no_value ? result : value_like(result, "_linear");
+    ValueId last =
+        activation.empty() && residual == no_value ? result : value_like(result, "_linear");
     n.outputs = {last};
     out_.nodes.push_back(std::move(n));
     if (residual != no_value) {
@@ -118,8 +123,10 @@ class Preparer {
     Node act{&op_named(activation), {last}, {result}, {}, {}, origin};
     const bool as_inputs = act.op->schema.inputs.size() > 1;  // Clip takes min and max as inputs
     for (std::size_t i = 0; i < parameters.size(); i++) {
-      if (as_inputs) act.inputs.push_back(out_.add_constant({}, make_floats({}, std::span(&parameters[i], 1))));
-      else act.attributes.set(i == 0 ? "alpha" : "beta", parameters[i]);
+      if (as_inputs)
+        act.inputs.push_back(out_.add_constant({}, make_floats({}, std::span(&parameters[i], 1))));
+      else
+        act.attributes.set(i == 0 ? "alpha" : "beta", parameters[i]);
     }
     out_.nodes.push_back(std::move(act));
   }

@@ -23,10 +23,15 @@ constexpr std::size_t few_samples = 16;
 
 class Quantiser {
  public:
-  Quantiser(const Graph& g, const Calibration& calibration, const QuantizeOptions& options, QuantizeReport& report)
-      : calibration_(calibration), options_(options), report_(report), calibrator_(calibrator_named(options.calibrator)) {
-    in_ = prepare_for_quantisation(
-        g, [&](const Node& n) { return n.op->quant != Quant::none && !excluded(g, n, options.exclude); });
+  Quantiser(const Graph& g, const Calibration& calibration, const QuantizeOptions& options,
+            QuantizeReport& report)
+      : calibration_(calibration),
+        options_(options),
+        report_(report),
+        calibrator_(calibrator_named(options.calibrator)) {
+    in_ = prepare_for_quantisation(g, [&](const Node& n) {
+      return n.op->quant != Quant::none && !excluded(g, n, options.exclude);
+    });
   }
 
   Graph run() {
@@ -47,8 +52,10 @@ class Quantiser {
     std::vector<ValueId> watched;
     for (const auto& [representative, members] : Groups(in_, selection_).members())
       for (ValueId v : members) {
-        if (const Tensor* t = in_.constant(v)) seen_[v].add_sample(t->values<float>());
-        else watched.push_back(v);
+        if (const Tensor* t = in_.constant(v))
+          seen_[v].add_sample(t->values<float>());
+        else
+          watched.push_back(v);
       }
     ObservedRanges ranges = observe_ranges(in_, calibration_, watched);
     seen_.merge(ranges.values);
@@ -56,11 +63,14 @@ class Quantiser {
     report_.unreadable = ranges.unreadable;
     observed_ = std::move(ranges);
     for (ValueId v : watched)
-      if (!seen_.contains(v)) warn(str("value '", in_[v].name, "' was never computed during calibration"));
+      if (!seen_.contains(v))
+        warn(str("value '", in_[v].name, "' was never computed during calibration"));
     if (!ranges.unreadable.empty() || !report_.unreadable.empty())
-      warn(str(report_.unreadable.size(), " of ", calibration_.count, " calibration samples cannot be read and were left out"));
+      warn(str(report_.unreadable.size(), " of ", calibration_.count,
+               " calibration samples cannot be read and were left out"));
     if (report_.samples < few_samples)
-      warn(str("only ", report_.samples, " calibration samples; ranges from fewer than ", few_samples, " are seldom right"));
+      warn(str("only ", report_.samples, " calibration samples; ranges from fewer than ",
+               few_samples, " are seldom right"));
   }
 
   /// Groups for the final selection.
@@ -68,12 +78,14 @@ class Quantiser {
     for (std::size_t i = 0; i < in_.nodes.size(); i++) {
       if (!selection_.quantised[i]) continue;
       std::vector<ValueId> touched = in_.nodes[i].outputs;
-      for (std::size_t k : data_inputs(in_, in_.nodes[i])) touched.push_back(in_.nodes[i].inputs[k]);
+      for (std::size_t k : data_inputs(in_, in_.nodes[i]))
+        touched.push_back(in_.nodes[i].inputs[k]);
       for (ValueId v : touched) {
         const auto it = seen_.find(v);
         if (v == no_value || it == seen_.end()) continue;
         const RangeStatistics& s = it->second;
-        if (s.not_finite == 0 && s.lowest >= -largest_sensible && s.highest <= largest_sensible) continue;
+        if (s.not_finite == 0 && s.lowest >= -largest_sensible && s.highest <= largest_sensible)
+          continue;
         selection_.quantised[i] = false;
         selection_.reasons[i] = str("'", in_[v].name, "' has infinite or very large elements");
       }
@@ -86,11 +98,13 @@ class Quantiser {
   bool is_input(ValueId v) const { return std::ranges::find(in_.inputs, v) != in_.inputs.end(); }
 
   /// The range that the definition of the group's operator gives, if all members stay within it.
-  std::optional<Range> known_range(const std::vector<ValueId>& members, const RangeStatistics& s) const {
+  std::optional<Range> known_range(const std::vector<ValueId>& members,
+                                   const RangeStatistics& s) const {
     for (ValueId v : members) {
       const Node* def = in_.def(v);
       if (!def || !(def->op->lowest < def->op->highest) || def->output(0) != v) continue;
-      if (s.lowest >= def->op->lowest && s.highest <= def->op->highest) return Range{def->op->lowest, def->op->highest};
+      if (s.lowest >= def->op->lowest && s.highest <= def->op->highest)
+        return Range{def->op->lowest, def->op->highest};
     }
     return {};
   }
@@ -98,8 +112,8 @@ class Quantiser {
   void choose(const Groups& groups) {
     const auto members = groups.members();
     // The second pass, for those groups whose calibrator wants counts.
-    std::map<ValueId, Histogram> histograms;     // by observed value
-    std::map<ValueId, Histogram> of_group;       // merged
+    std::map<ValueId, Histogram> histograms;  // by observed value
+    std::map<ValueId, Histogram> of_group;    // merged
     for (const auto& [group, values] : members) {
       const RangeStatistics s = groups.statistics(group, seen_);
       const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts;
@@ -125,13 +139,15 @@ class Quantiser {
         record.method = "known range";
       } else {
         const auto it = of_group.find(group);
-        const Range range = it == of_group.end() ? s.range() : calibrator_.choose(it->second, activation_levels);
+        const Range range =
+            it == of_group.end() ? s.range() : calibrator_.choose(it->second, activation_levels);
         record.method = it == of_group.end() ? "min_max" : std::string(calibrator_.name);
         q = asymmetric_scale(range, activation_type);
         if (!in_.constant(group)) check_growth(in_[group].name, s);
       }
       const CodeRange codes = code_range(activation_type);
-      record.chosen = {dequantise(codes.lowest, q.scale, q.zero_point), dequantise(codes.highest, q.scale, q.zero_point)};
+      record.chosen = {dequantise(codes.lowest, q.scale, q.zero_point),
+                       dequantise(codes.highest, q.scale, q.zero_point)};
       record.scale = {q.scale};
       record.zero_point = q.zero_point;
       for (ValueId v : values) {
@@ -154,7 +170,9 @@ class Quantiser {
   }
 
   // ---- clamps
-  bool selected(const Node& n) const { return selection_.quantised[static_cast<std::size_t>(&n - in_.nodes.data())]; }
+  bool selected(const Node& n) const {
+    return selection_.quantised[static_cast<std::size_t>(&n - in_.nodes.data())];
+  }
 
   /// A Relu or Clip whose output range starts and ends at its bounds does nothing that saturation
   /// does not do: the node before it writes the clamped range, and the clamp goes. Found by trying
@@ -166,7 +184,8 @@ class Quantiser {
       if (!selection_.quantised[i] || n.op->quant != Quant::table) continue;
       const ValueId from = n.inputs[0], to = n.outputs[0];
       const Node* def = in_.def(from);
-      if (!def || !selected(*def) || uses[index(from)] != 1 || def->op->quant == Quant::same) continue;
+      if (!def || !selected(*def) || uses[index(from)] != 1 || def->op->quant == Quant::same)
+        continue;
       if (!is_identity(n, scales_.at(to))) continue;
       scales_[from] = scales_.at(to);
       records_.erase(from);
@@ -177,7 +196,8 @@ class Quantiser {
   bool is_identity(const Node& n, ScaleAndZero q) const {
     const CodeRange codes = code_range(activation_type);
     std::vector<float> values;
-    for (int c = codes.lowest; c <= codes.highest; c++) values.push_back(dequantise(c, q.scale, q.zero_point));
+    for (int c = codes.lowest; c <= codes.highest; c++)
+      values.push_back(dequantise(c, q.scale, q.zero_point));
     std::vector<Tensor> inputs = {make_floats(Shape{activation_levels}, values)};
     for (std::size_t k = 1; k < n.inputs.size(); k++) {
       if (n.inputs[k] != no_value && !in_.constant(n.inputs[k])) return false;
@@ -196,14 +216,17 @@ class Quantiser {
   /// channels on axis 1.
   bool correctable(const Node& n) const {
     const ValueId x = n.inputs[0];
-    return options_.correct_bias && is_weighted(in_, n) && n.op->schema.inputs.size() > 2 && n.op->weight_axis({n, in_}) == 0 &&
-           !in_.constant(x) && in_.constant(n.inputs[1])->shape.rank >= 2 && in_[x].type.ranked && in_[x].type.rank() >= 2;
+    return options_.correct_bias && is_weighted(in_, n) && n.op->schema.inputs.size() > 2 &&
+           n.op->weight_axis({n, in_}) == 0 && !in_.constant(x) &&
+           in_.constant(n.inputs[1])->shape.rank >= 2 && in_[x].type.ranked &&
+           in_[x].type.rank() >= 2;
   }
 
   void observe_inputs_of_weights() {
     std::map<ValueId, ScaleAndZero> wanted;
     for (std::size_t i = 0; i < in_.nodes.size(); i++)
-      if (const Node& n = in_.nodes[i]; selection_.quantised[i] && correctable(n)) wanted[n.inputs[0]] = scales_.at(n.inputs[0]);
+      if (const Node& n = in_.nodes[i]; selection_.quantised[i] && correctable(n))
+        wanted[n.inputs[0]] = scales_.at(n.inputs[0]);
     means_ = observe_means(in_, calibration_, observed_, wanted, activation_type);
   }
 
@@ -225,7 +248,8 @@ class Quantiser {
         report_.quantised_nodes++;
       } else {
         float_node(n);
-        report_.float_nodes.push_back({n.origin.name, qualified_name(*n.op), selection_.reasons[i]});
+        report_.float_nodes.push_back(
+            {n.origin.name, qualified_name(*n.op), selection_.reasons[i]});
       }
     }
     for (ValueId v : in_.outputs) out_.outputs.push_back(as_float(v));
@@ -245,7 +269,8 @@ class Quantiser {
   }
 
   std::string code_name(ValueId v) const {
-    const bool keeps = std::ranges::find(in_.outputs, v) == in_.outputs.end() && floats_[index(v)] == no_value;
+    const bool keeps =
+        std::ranges::find(in_.outputs, v) == in_.outputs.end() && floats_[index(v)] == no_value;
     return keeps ? in_[v].name : in_[v].name + "_q";
   }
 
@@ -255,8 +280,11 @@ class Quantiser {
     const TensorType type = coded_type(v, activation_type);
     if (const Tensor* t = in_.constant(v)) {
       std::vector<std::byte> bytes(static_cast<std::size_t>(t->elements()));
-      require(quantise_tensor(t->view(), {activation_type, t->shape, bytes.data(), type.quant.view()}), in_[v].name);
-      to = out_.add_constant(code_name(v), {activation_type, t->shape, make_blob(std::move(bytes))});
+      require(
+          quantise_tensor(t->view(), {activation_type, t->shape, bytes.data(), type.quant.view()}),
+          in_[v].name);
+      to =
+          out_.add_constant(code_name(v), {activation_type, t->shape, make_blob(std::move(bytes))});
       out_[to].type = type;
       return to;
     }
@@ -329,34 +357,45 @@ class Quantiser {
     const Tensor& w = *in_.constant(n.inputs[1]);
     const Tensor* b = in_.constant(n.input(2));
     const int axis = n.op->weight_axis({n, in_});
-    QuantisedLayer layer =
-        quantise_layer(w, axis, b, scales_.at(n.inputs[0]), activation_type, options_.least_error_weights);
+    QuantisedLayer layer = quantise_layer(w, axis, b, scales_.at(n.inputs[0]), activation_type,
+                                          options_.least_error_weights);
     const bool corrected = correctable(n) && means_.contains(n.inputs[0]);
     if (corrected) {
       const ChannelMeans& m = means_.at(n.inputs[0]);
-      correct_bias(layer, b, mean_shortfall(w, layer, n.attributes.integer("group", 1), m.real, m.coded));
+      correct_bias(layer, b,
+                   mean_shortfall(w, layer, n.attributes.integer("group", 1), m.real, m.coded));
     }
-    const std::string bias_method = str("scale of input times weights", corrected ? ", mean corrected" : "");
-    const auto add = [&](ValueId from, const Tensor& t, const std::vector<float>& scales, int along, ValueRecord::Kind kind) {
+    const std::string bias_method =
+        str("scale of input times weights", corrected ? ", mean corrected" : "");
+    const auto add = [&](ValueId from, const Tensor& t, const std::vector<float>& scales, int along,
+                         ValueRecord::Kind kind) {
       const ValueId v = out_.add_constant(in_[from].name + "_q", t);
       out_[v].type.quant = {scales, std::vector<std::int32_t>(scales.size()), along};
       const auto [low, high] = std::ranges::minmax(in_.constant(from)->values<float>());
-      report_.values.push_back({in_[from].name, kind, {low, high}, {low, high}, scales, 0,
+      report_.values.push_back({in_[from].name,
+                                kind,
+                                {low, high},
+                                {low, high},
+                                scales,
+                                0,
                                 kind == ValueRecord::Kind::bias ? bias_method
                                 : options_.least_error_weights  ? "least squared error per channel"
                                                                 : "largest per channel"});
       return v;
     };
-    copy.inputs[1] = add(n.inputs[1], layer.weights, layer.scales, std::max(axis, 0), ValueRecord::Kind::weights);
+    copy.inputs[1] = add(n.inputs[1], layer.weights, layer.scales, std::max(axis, 0),
+                         ValueRecord::Kind::weights);
     if (b) {
       copy.inputs[2] = add(n.inputs[2], layer.bias, layer.bias_scales, 0, ValueRecord::Kind::bias);
     } else if (layer.bias.present()) {
       copy.inputs.resize(3, no_value);
       copy.inputs[2] = out_.add_constant(in_[n.inputs[1]].name + "_bias_q", layer.bias);
-      out_[copy.inputs[2]].type.quant = {layer.bias_scales, std::vector<std::int32_t>(layer.bias_scales.size()), 0};
+      out_[copy.inputs[2]].type.quant = {layer.bias_scales,
+                                         std::vector<std::int32_t>(layer.bias_scales.size()), 0};
     }
     if (layer.enlarged > 0)
-      coarser_.push_back(str("'", n.origin.name, "' (", layer.enlarged, " of ", layer.scales.size(), " channels)"));
+      coarser_.push_back(str("'", n.origin.name, "' (", layer.enlarged, " of ", layer.scales.size(),
+                             " channels)"));
   }
 
   void warn(std::string text) { report_.warnings.push_back(std::move(text)); }
@@ -366,7 +405,8 @@ class Quantiser {
     if (coarser_.empty()) return;
     constexpr std::size_t shown = 3;
     std::string text = "for bias and sums to fit in int32, channels got a coarser weight scale in ";
-    for (std::size_t i = 0; i < std::min(coarser_.size(), shown); i++) text += str(i ? ", " : "", coarser_[i]);
+    for (std::size_t i = 0; i < std::min(coarser_.size(), shown); i++)
+      text += str(i ? ", " : "", coarser_[i]);
     if (coarser_.size() > shown) text += str(" and ", coarser_.size() - shown, " other nodes");
     warn(std::move(text));
   }
@@ -389,7 +429,8 @@ class Quantiser {
 
 }  // namespace
 
-Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOptions& options, QuantizeReport* report) {
+Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOptions& options,
+               QuantizeReport* report) {
   QuantizeReport local;
   return Quantiser(g, calibration, options, report ? *report : local).run();
 }

@@ -10,10 +10,13 @@
 namespace longshore {
 
 struct QuantizeOptions {
-  std::string calibrator = "mse";        // of activations; graph inputs and constants use their whole range
-  bool least_error_weights = false;      // true: weight scales by squared error, not by the largest weight
-  bool correct_bias = true;              // what rounding does to the mean of each channel goes into its bias
-  bool float_final_probabilities = true; // a Softmax or the like that only feeds outputs stays float
+  std::string calibrator =
+      "mse";  // of activations; graph inputs and constants use their whole range
+  bool least_error_weights =
+      false;                 // true: weight scales by squared error, not by the largest weight
+  bool correct_bias = true;  // what rounding does to the mean of each channel goes into its bias
+  bool float_final_probabilities =
+      true;  // a Softmax or the like that only feeds outputs stays float
   Rounding rounding = Rounding::f32_even;
   /// Nodes that stay float: a node's name, the name of one of its outputs, or an operator.
   std::vector<std::string> exclude;
@@ -27,7 +30,7 @@ struct ValueRecord {
   Range observed, chosen;  // chosen: what the codes reach
   std::vector<float> scale;
   std::int32_t zero_point = 0;
-  std::string method;      // the calibrator, "known range", "same as NAME", "largest per channel"
+  std::string method;  // the calibrator, "known range", "same as NAME", "largest per channel"
 };
 
 /// A node that stays in float, and why.

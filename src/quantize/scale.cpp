@@ -27,7 +27,8 @@ float least_error_scale(std::span<const float> w, float full) {
     const float scale = full * (1 - 0.01f * static_cast<float>(k));
     double sum = 0;
     for (float x : w) {
-      const double e = static_cast<double>(x) - static_cast<double>(dequantise(weight_code(x, scale), scale, 0));
+      const double e =
+          static_cast<double>(x) - static_cast<double>(dequantise(weight_code(x, scale), scale, 0));
       sum += e * e;
     }
     if (sum < least) least = sum, best = scale;
@@ -36,7 +37,8 @@ float least_error_scale(std::span<const float> w, float full) {
 }
 
 /// The elements of one channel, in order.
-std::vector<float> channel(std::span<const float> values, const Shape& shape, int axis, std::int64_t c) {
+std::vector<float> channel(std::span<const float> values, const Shape& shape, int axis,
+                           std::int64_t c) {
   if (axis < 0) return {values.begin(), values.end()};
   const std::int64_t inner = shape.product(axis + 1, shape.rank), count = shape[axis];
   std::vector<float> out;
@@ -50,7 +52,8 @@ std::vector<float> channel(std::span<const float> values, const Shape& shape, in
 ScaleAndZero asymmetric_scale(Range range, DType dtype) {
   const CodeRange codes = code_range(dtype);
   const double low = std::min(range.lowest, 0.0f), high = std::max(range.highest, 0.0f);
-  const auto scale = static_cast<float>((high - low) / (static_cast<double>(codes.highest) - codes.lowest));
+  const auto scale =
+      static_cast<float>((high - low) / (static_cast<double>(codes.highest) - codes.lowest));
   if (!(scale >= FLT_MIN) || !std::isfinite(scale)) return {1, 0};
   const double zero = std::nearbyint(codes.lowest - low / scale);
   return {scale, static_cast<std::int32_t>(std::clamp<double>(zero, codes.lowest, codes.highest))};
@@ -60,7 +63,8 @@ ScaleAndZero known_range_scale(Range range, DType dtype) {
   const CodeRange codes = code_range(dtype);
   const float levels = static_cast<float>(codes.highest) - static_cast<float>(codes.lowest) + 1;
   if (range == Range{0, 1}) return {1 / levels, codes.lowest};
-  if (range == Range{-1, 1}) return {2 / levels, codes.lowest + static_cast<std::int32_t>(levels / 2)};
+  if (range == Range{-1, 1})
+    return {2 / levels, codes.lowest + static_cast<std::int32_t>(levels / 2)};
   return asymmetric_scale(range, dtype);
 }
 
@@ -84,14 +88,20 @@ QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bia
     float largest = 0, largest_bias = 0;
     for (float each : w) largest = std::max(largest, std::abs(each));
     for (std::int64_t b = 0; b < biases; b++)
-      if (axis < 0 || b == c) largest_bias = std::max(largest_bias, std::abs(bias->values<float>()[static_cast<std::size_t>(b)]));
+      if (axis < 0 || b == c)
+        largest_bias =
+            std::max(largest_bias, std::abs(bias->values<float>()[static_cast<std::size_t>(b)]));
     float scale = largest / largest_weight;
-    if (!(scale >= FLT_MIN)) scale = widest >= FLT_MIN * largest_weight ? widest / largest_weight : 1;
-    else if (least_error) scale = least_error_scale(w, scale);
+    if (!(scale >= FLT_MIN))
+      scale = widest >= FLT_MIN * largest_weight ? widest / largest_weight : 1;
+    else if (least_error)
+      scale = least_error_scale(w, scale);
     // 3.7 of the contract: |bias| must fit, else its clipping costs more than coarser weights.
-    const double least = static_cast<double>(largest_bias) / (static_cast<double>(x.scale) * half_of_int32);
+    const double least =
+        static_cast<double>(largest_bias) / (static_cast<double>(x.scale) * half_of_int32);
     bool grown = false;
-    if (static_cast<double>(scale) < least * 1.0001) scale = static_cast<float>(least * 1.0001), grown = true;
+    if (static_cast<double>(scale) < least * 1.0001)
+      scale = static_cast<float>(least * 1.0001), grown = true;
     const auto sum = [&] {
       double s = 0;
       for (float each : w) s += std::abs(weight_code(each, scale));
@@ -105,21 +115,27 @@ QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bia
   const std::int64_t inner = axis < 0 ? shape.elements() : shape.product(axis + 1, shape.rank);
   for (std::size_t i = 0; i < w_codes.size(); i++) {
     const std::int64_t c = axis < 0 ? 0 : static_cast<std::int64_t>(i) / inner % channels;
-    w_codes[i] = static_cast<std::int8_t>(weight_code(values[i], out.scales[static_cast<std::size_t>(c)]));
+    w_codes[i] =
+        static_cast<std::int8_t>(weight_code(values[i], out.scales[static_cast<std::size_t>(c)]));
   }
   for (std::size_t b = 0; b < b_codes.size(); b++)
-    b_codes[b] = quantise(bias->values<float>()[b], out.bias_scales[axis < 0 ? 0 : b], 0, INT32_MIN, INT32_MAX);
+    b_codes[b] = quantise(bias->values<float>()[b], out.bias_scales[axis < 0 ? 0 : b], 0, INT32_MIN,
+                          INT32_MAX);
   out.weights = make_tensor<std::int8_t>(DType::i8, shape, w_codes);
   if (bias) out.bias = make_tensor<std::int32_t>(DType::i32, bias->shape, b_codes);
   return out;
 }
 
-std::vector<double> mean_shortfall(const Tensor& weights, const QuantisedLayer& layer, std::int64_t groups,
-                                   std::span<const double> mean, std::span<const double> coded_mean) {
+std::vector<double> mean_shortfall(const Tensor& weights, const QuantisedLayer& layer,
+                                   std::int64_t groups, std::span<const double> mean,
+                                   std::span<const double> coded_mean) {
   const Shape& shape = weights.shape;
-  const std::int64_t out_channels = shape[0], in_channels = shape[1], taps = shape.product(2, shape.rank);
+  const std::int64_t out_channels = shape[0], in_channels = shape[1],
+                     taps = shape.product(2, shape.rank);
   std::vector<double> out(static_cast<std::size_t>(out_channels));
-  if (groups < 1 || out_channels % groups != 0 || static_cast<std::int64_t>(mean.size()) != in_channels * groups) return out;
+  if (groups < 1 || out_channels % groups != 0 ||
+      static_cast<std::int64_t>(mean.size()) != in_channels * groups)
+    return out;
   const auto w = weights.values<float>();
   const auto q = layer.weights.values<std::int8_t>();
   std::size_t i = 0;
@@ -139,10 +155,12 @@ void correct_bias(QuantisedLayer& layer, const Tensor* bias, std::span<const dou
   std::vector<std::int32_t> codes(shortfall.size());
   for (std::size_t c = 0; c < codes.size(); c++) {
     const double real = (bias ? static_cast<double>(bias->values<float>()[c]) : 0) + shortfall[c];
-    const double code = std::nearbyint(real / static_cast<double>(layer.bias_scales[layer.bias_scales.size() == 1 ? 0 : c]));
+    const double code = std::nearbyint(
+        real / static_cast<double>(layer.bias_scales[layer.bias_scales.size() == 1 ? 0 : c]));
     codes[c] = static_cast<std::int32_t>(std::clamp(code, -half_of_int32, half_of_int32));
   }
-  layer.bias = make_tensor<std::int32_t>(DType::i32, Shape{static_cast<std::int64_t>(codes.size())}, codes);
+  layer.bias =
+      make_tensor<std::int32_t>(DType::i32, Shape{static_cast<std::int64_t>(codes.size())}, codes);
 }
 
 }  // namespace longshore

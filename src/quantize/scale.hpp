@@ -25,7 +25,7 @@ ScaleAndZero known_range_scale(Range, DType);
 struct QuantisedLayer {
   Tensor weights, bias;  // bias absent where there was none
   std::vector<float> scales, bias_scales;
-  int enlarged = 0;      // channels whose weight scale grew so that bias and sums fit in int32
+  int enlarged = 0;  // channels whose weight scale grew so that bias and sums fit in int32
 };
 
 /// `axis` < 0: one scale for all. `least_error`: each scale minimises the squared error of its
@@ -36,8 +36,9 @@ QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bia
 /// By how much the mean of each output channel falls short once weights and input are codes:
 /// sum of w E[x] - w' E[x'], for weights [channels, inputs / groups, ...] with channels on axis 0,
 /// their quantised form, and the means of each input channel before and after quantisation.
-std::vector<double> mean_shortfall(const Tensor& weights, const QuantisedLayer&, std::int64_t groups,
-                                   std::span<const double> mean, std::span<const double> coded_mean);
+std::vector<double> mean_shortfall(const Tensor& weights, const QuantisedLayer&,
+                                   std::int64_t groups, std::span<const double> mean,
+                                   std::span<const double> coded_mean);
 
 /// The layer with `shortfall` added to its real bias; makes a bias where there was none.
 void correct_bias(QuantisedLayer&, const Tensor* bias, std::span<const double> shortfall);

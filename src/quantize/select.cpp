@@ -31,8 +31,10 @@ class Selector {
     backward();
     forward();
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-      if (out_.quantised[i]) out_.reasons[i].clear();
-      else if (able_[i]) out_.reasons[i] = "none of its inputs is quantised";
+      if (out_.quantised[i])
+        out_.reasons[i].clear();
+      else if (able_[i])
+        out_.reasons[i] = "none of its inputs is quantised";
     }
     return std::move(out_);
   }
@@ -56,13 +58,15 @@ class Selector {
       }
       if (n.input(3) != no_value) return "it has a fused residual";
       if (n.attributes.integer("transA", 0) != 0) return "its input is transposed";
-      if (w && n.attributes.real("alpha", 1) != 1 && op.schema.inputs.size() > 2 && n.attributes.has("transB"))
+      if (w && n.attributes.real("alpha", 1) != 1 && op.schema.inputs.size() > 2 &&
+          n.attributes.has("transB"))
         return "its factor alpha is not 1";
     }
     const std::vector<std::size_t> data = data_inputs(g_, n);
     if (data.empty()) return "it has no float input";
     for (std::size_t i : data)
-      if (const DType t = g_[n.inputs[i]].type.dtype; t != DType::f32) return str("its input is ", name(t), ", not f32");
+      if (const DType t = g_[n.inputs[i]].type.dtype; t != DType::f32)
+        return str("its input is ", name(t), ", not f32");
     for (ValueId v : n.outputs)
       if (v != no_value && g_[v].type.dtype != DType::f32)
         return str("its output is ", name(g_[v].type.dtype), ", not f32");
@@ -76,7 +80,8 @@ class Selector {
     for (ValueId v : n.outputs) {
       if (v == no_value) continue;
       for (std::size_t u : users_[index(v)])
-        if (g_.nodes[u].op->quant != Quant::same || !only_reaches_outputs(g_.nodes[u])) return false;
+        if (g_.nodes[u].op->quant != Quant::same || !only_reaches_outputs(g_.nodes[u]))
+          return false;
     }
     return true;
   }
@@ -92,9 +97,9 @@ class Selector {
       if (!able_[i] || out_.quantised[i]) continue;
       const Node& n = g_.nodes[i];
       const std::vector<std::size_t> data = data_inputs(g_, n);
-      out_.quantised[i] = is_weighted(g_, n) || std::any_of(data.begin(), data.end(), [&](std::size_t k) {
-                            return from_quantised(n.inputs[k]);
-                          });
+      out_.quantised[i] = is_weighted(g_, n) ||
+                          std::any_of(data.begin(), data.end(),
+                                      [&](std::size_t k) { return from_quantised(n.inputs[k]); });
     }
   }
 
@@ -125,11 +130,14 @@ class Selector {
 bool excluded(const Graph& g, const Node& n, std::span<const std::string> exclude) {
   return std::any_of(exclude.begin(), exclude.end(), [&](const std::string& e) {
     return e == n.origin.name || e == n.op->name || e == qualified_name(*n.op) ||
-           std::any_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) { return v != no_value && g[v].name == e; });
+           std::any_of(n.outputs.begin(), n.outputs.end(),
+                       [&](ValueId v) { return v != no_value && g[v].name == e; });
   });
 }
 
-bool is_weighted(const Graph& g, const Node& n) { return n.op->weight_axis && g.constant(n.input(1)); }
+bool is_weighted(const Graph& g, const Node& n) {
+  return n.op->weight_axis && g.constant(n.input(1));
+}
 
 std::vector<std::size_t> data_inputs(const Graph& g, const Node& n) {
   const OpDef& op = *n.op;
@@ -147,6 +155,8 @@ std::vector<std::size_t> data_inputs(const Graph& g, const Node& n) {
   return out;
 }
 
-Selection select_nodes(const Graph& g, const SelectOptions& options) { return Selector(g, options).run(); }
+Selection select_nodes(const Graph& g, const SelectOptions& options) {
+  return Selector(g, options).run();
+}
 
 }  // namespace longshore

@@ -11,7 +11,8 @@ bool unsigned_codes(const TensorType& t) { return t.quantised() && t.dtype == DT
 
 Tensor less_128(const Tensor& t) {
   std::vector<std::int8_t> codes;
-  for (std::uint8_t c : t.values<std::uint8_t>()) codes.push_back(static_cast<std::int8_t>(c - 128));
+  for (std::uint8_t c : t.values<std::uint8_t>())
+    codes.push_back(static_cast<std::int8_t>(c - 128));
   return make_tensor<std::int8_t>(DType::i8, t.shape, codes);
 }
 
@@ -33,10 +34,12 @@ Graph with_signed_codes(const Graph& g) {
       if (n.op->quant != Quant::same || n.op->domain == "longshore") continue;
       bool any = false;
       for (const auto* list : {&n.inputs, &n.outputs})
-        for (ValueId v : *list) any = any || (v != no_value && fixed[index(v)] && unsigned_codes(g[v].type));
+        for (ValueId v : *list)
+          any = any || (v != no_value && fixed[index(v)] && unsigned_codes(g[v].type));
       for (const auto* list : {&n.inputs, &n.outputs})
         for (ValueId v : *list)
-          if (any && v != no_value && unsigned_codes(g[v].type) && !fixed[index(v)]) fixed[index(v)] = changed = true;
+          if (any && v != no_value && unsigned_codes(g[v].type) && !fixed[index(v)])
+            fixed[index(v)] = changed = true;
     }
   }
   for (std::size_t i = 0; i < out.values.size(); i++) {

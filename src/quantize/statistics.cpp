@@ -27,7 +27,8 @@ void RangeStatistics::add_sample(std::span<const float> values) {
 
 void RangeStatistics::merge(const RangeStatistics& other) {
   second_lowest = std::min({std::max(lowest, other.lowest), second_lowest, other.second_lowest});
-  second_highest = std::max({std::min(highest, other.highest), second_highest, other.second_highest});
+  second_highest =
+      std::max({std::min(highest, other.highest), second_highest, other.second_highest});
   lowest = std::min(lowest, other.lowest);
   highest = std::max(highest, other.highest);
   elements += other.elements;

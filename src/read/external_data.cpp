@@ -15,7 +15,8 @@ namespace longshore {
 namespace {
 
 constexpr const char* way_out =
-    "; copy the data file itself into the folder of the model, or save the model again with its weights inside";
+    "; copy the data file itself into the folder of the model, or save the model again with its "
+    "weights inside";
 
 /// Closes what it holds.
 class Descriptor {
@@ -43,7 +44,8 @@ struct Mapping {
   ~Mapping() { ::munmap(data, size); }
 };
 
-[[noreturn]] void refuse(const std::string& what, const std::string& location, const std::string& why) {
+[[noreturn]] void refuse(const std::string& what, const std::string& location,
+                         const std::string& why) {
   fail(Code::bad_model, what, ": external data '", location, "' is refused: ", why, way_out);
 }
 
@@ -71,44 +73,52 @@ std::vector<std::string> components(const std::string& location, const std::stri
 SharedBlob ExternalData::open(const std::string& location, const std::string& what) const {
   const std::vector<std::string> parts = components(location, what);
   if (folder_.empty())
-    fail(Code::bad_model, what, ": its data lies in the file '", location, "', but the model is not read from a folder");
+    fail(Code::bad_model, what, ": its data lies in the file '", location,
+         "', but the model is not read from a folder");
   Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0) fail(Code::io, "cannot open the folder '", folder_, "': ", std::strerror(errno));
+  if (folder.get() < 0)
+    fail(Code::io, "cannot open the folder '", folder_, "': ", std::strerror(errno));
   const auto failed = [&](const std::string& part) {
-    if (errno == ELOOP || errno == ENOTDIR) refuse(what, location, "'" + part + "' is a link or not a folder");
-    fail(Code::io, what, ": cannot open external data '", location, "' in '", folder_, "': ", std::strerror(errno));
+    if (errno == ELOOP || errno == ENOTDIR)
+      refuse(what, location, "'" + part + "' is a link or not a folder");
+    fail(Code::io, what, ": cannot open external data '", location, "' in '", folder_,
+         "': ", std::strerror(errno));
   };
   // Component by component, so that no link is followed anywhere on the way.
   for (std::size_t i = 0; i + 1 < parts.size(); i++) {
-    const int next = ::openat(folder.get(), parts[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int next =
+        ::openat(folder.get(), parts[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0) failed(parts[i]);
     folder.reset(next);
   }
-  const Descriptor file(
-      ::openat(folder.get(), parts.back().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const Descriptor file(::openat(folder.get(), parts.back().c_str(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (file.get() < 0) failed(parts.back());
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.get(), &info) != 0) failed(parts.back());
   if (!S_ISREG(info.st_mode)) refuse(what, location, "it is not a regular file");
-  if (info.st_nlink > 1) refuse(what, location, "it is a hard link to a file that has other names too");
+  if (info.st_nlink > 1)
+    refuse(what, location, "it is a hard link to a file that has other names too");
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) return make_blob({});
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) failed(parts.back());
   auto mapping = std::make_shared<const Mapping>(data, size);
-  return std::make_shared<const Blob>(std::span(static_cast<const std::byte*>(data), size), mapping);
+  return std::make_shared<const Blob>(std::span(static_cast<const std::byte*>(data), size),
+                                      mapping);
 }
 
-SharedBlob ExternalData::bytes(const std::string& location, std::uint64_t offset, std::uint64_t size,
-                               const std::string& what) {
+SharedBlob ExternalData::bytes(const std::string& location, std::uint64_t offset,
+                               std::uint64_t size, const std::string& what) {
   auto it = files_.find(location);
   if (it == files_.end()) it = files_.emplace(location, open(location, what)).first;
   const SharedBlob& file = it->second;
   if (offset > file->size() || size > file->size() - offset)
-    fail(Code::bad_model, what, ": its external data is bytes ", offset, " to ", offset, " + ", size, " of '", location,
-         "', which has ", file->size());
+    fail(Code::bad_model, what, ": its external data is bytes ", offset, " to ", offset, " + ",
+         size, " of '", location, "', which has ", file->size());
   return std::make_shared<const Blob>(
-      file->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)), file);
+      file->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)),
+      file);
 }
 
 }  // namespace longshore

@@ -16,7 +16,8 @@ class ExternalData {
 
   /// The bytes [offset, offset + size) of the file. Throws Error, saying how to go on; `what` names
   /// the tensor. No message holds a byte of a file.
-  SharedBlob bytes(const std::string& location, std::uint64_t offset, std::uint64_t size, const std::string& what);
+  SharedBlob bytes(const std::string& location, std::uint64_t offset, std::uint64_t size,
+                   const std::string& what);
 
  private:
   SharedBlob open(const std::string& location, const std::string& what) const;

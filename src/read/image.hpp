@@ -22,8 +22,8 @@ struct ImageOptions {
   Layout layout = Layout::automatic;
   bool bgr = false;
   Resize resize = Resize::stretch;
-  float crop_fraction = 1;      // of that rectangle; 0.875 is usual for ImageNet
-  std::uint8_t border = 114;    // of letterbox
+  float crop_fraction = 1;    // of that rectangle; 0.875 is usual for ImageNet
+  std::uint8_t border = 114;  // of letterbox
 };
 
 /// A picture: rows from the top, three bytes (red, green, blue) a pixel.
@@ -42,14 +42,16 @@ Image decode_image(std::span<const std::byte> bytes, const std::string& name);
 /// The box [x, x + width) by [y, y + height) of the picture, resized. Bilinear; when shrinking, the
 /// triangle is as wide as the step, so every pixel counts (antialiasing). Columns first, then
 /// rows, each rounded to bytes: Pillow's BILINEAR, byte for byte.
-Image resize_image(const Image&, double x, double y, double width, double height, std::int64_t to_width,
-                   std::int64_t to_height);
+Image resize_image(const Image&, double x, double y, double width, double height,
+                   std::int64_t to_width, std::int64_t to_height);
 
 /// The picture as a tensor for an input of this type: rank 3 or 4, 1 or 3 channels, batch 1, f32,
 /// f16 or u8. Unknown heights and widths become the picture's own.
-Tensor image_tensor(const Image&, const TensorType& input, const ImageOptions&, const std::string& name);
+Tensor image_tensor(const Image&, const TensorType& input, const ImageOptions&,
+                    const std::string& name);
 
 /// A file for an input of this type, told by its content: picture, .npy or TensorProto.
-Tensor read_input(const std::string& path, const TensorType& input, const ImageOptions& options = {});
+Tensor read_input(const std::string& path, const TensorType& input,
+                  const ImageOptions& options = {});
 
 }  // namespace longshore

@@ -17,11 +17,16 @@ constexpr std::int64_t side_limit = 32768, pixels_limit = std::int64_t{1} << 28;
 void check_size(std::int64_t width, std::int64_t height, const std::string& name) {
   if (width < 1 || height < 1) fail(Code::bad_argument, name, ": the picture is empty");
   if (width > side_limit || height > side_limit || width * height > pixels_limit)
-    fail(Code::exhausted, name, ": the picture has ", width, " x ", height, " pixels, the limit is ", pixels_limit);
+    fail(Code::exhausted, name, ": the picture has ", width, " x ", height,
+         " pixels, the limit is ", pixels_limit);
 }
 
-bool is_png(std::span<const std::byte> b) { return b.size() >= 8 && std::memcmp(b.data(), "\x89PNG\r\n\x1a\n", 8) == 0; }
-bool is_jpeg(std::span<const std::byte> b) { return b.size() >= 3 && std::memcmp(b.data(), "\xff\xd8\xff", 3) == 0; }
+bool is_png(std::span<const std::byte> b) {
+  return b.size() >= 8 && std::memcmp(b.data(), "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+bool is_jpeg(std::span<const std::byte> b) {
+  return b.size() >= 3 && std::memcmp(b.data(), "\xff\xd8\xff", 3) == 0;
+}
 
 Image decode_png(std::span<const std::byte> bytes, const std::string& name) {
   png_image png{};
@@ -34,7 +39,7 @@ Image decode_png(std::span<const std::byte> bytes, const std::string& name) {
     fail(Code::bad_argument, name, ": not a readable PNG: ", png.message);
   check_size(png.width, png.height, name);
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16-bit files hold the same curve as 8-bit ones
-  png.format = PNG_FORMAT_RGBA;            // with the alpha channel, so that colours are not blended
+  png.format = PNG_FORMAT_RGBA;  // with the alpha channel, so that colours are not blended
   std::vector<std::uint8_t> rgba(PNG_IMAGE_SIZE(png));
   if (!png_image_finish_read(&png, nullptr, rgba.data(), 0, nullptr))
     fail(Code::bad_argument, name, ": not a readable PNG: ", png.message);
@@ -57,11 +62,13 @@ struct JpegErrors {
 }
 /// A file that ends too soon would silently become a half grey picture.
 void jpeg_message(j_common_ptr info, int level) {
-  if (level < 0 && (info->err->msg_code == JWRN_JPEG_EOF || info->err->msg_code == JWRN_HIT_MARKER)) jpeg_failed(info);
+  if (level < 0 && (info->err->msg_code == JWRN_JPEG_EOF || info->err->msg_code == JWRN_HIT_MARKER))
+    jpeg_failed(info);
 }
 
 /// Plain C inside: no object with a destructor may live across the jump. `grow` makes room.
-bool decode_jpeg_rows(std::span<const std::byte> bytes, JpegErrors& errors, jpeg_decompress_struct& info, void* self,
+bool decode_jpeg_rows(std::span<const std::byte> bytes, JpegErrors& errors,
+                      jpeg_decompress_struct& info, void* self,
                       std::uint8_t* (*grow)(void* self, unsigned width, unsigned height)) {
   info.err = jpeg_std_error(&errors.base);
   errors.base.error_exit = jpeg_failed;
@@ -99,7 +106,9 @@ int exif_orientation(const unsigned char* data, std::size_t size) {
     if (at + 2 > size) return 0;
     return little ? tiff[at] | tiff[at + 1] << 8 : tiff[at] << 8 | tiff[at + 1];
   };
-  const auto quad = [&](std::size_t at) { return little ? word(at) | word(at + 2) << 16 : word(at) << 16 | word(at + 2); };
+  const auto quad = [&](std::size_t at) {
+    return little ? word(at) | word(at + 2) << 16 : word(at) << 16 | word(at + 2);
+  };
   const std::size_t start = quad(4), count = word(start);
   for (std::size_t i = 0; i < count && start + 2 + i * 12 + 12 <= size; i++)
     if (word(start + 2 + i * 12) == 274) {
@@ -118,8 +127,10 @@ Image oriented(Image from, int orientation) {
   for (std::int64_t y = 0; y < out.height; y++)
     for (std::int64_t x = 0; x < out.width; x++) {
       std::int64_t sx = turned ? y : x, sy = turned ? x : y;
-      if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8) sx = w - 1 - sx;
-      if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7) sy = h - 1 - sy;
+      if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8)
+        sx = w - 1 - sx;
+      if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7)
+        sy = h - 1 - sy;
       std::memcpy(&out.rgb[static_cast<std::size_t>(y * out.width + x) * 3],
                   &from.rgb[static_cast<std::size_t>(sy * w + sx) * 3], 3);
     }
@@ -134,7 +145,8 @@ Image decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
     auto& image = *static_cast<Image*>(self);
     image.width = width;
     image.height = height;
-    if (width > side_limit || height > side_limit || image.width * image.height > pixels_limit) return nullptr;
+    if (width > side_limit || height > side_limit || image.width * image.height > pixels_limit)
+      return nullptr;
     image.rgb.resize(static_cast<std::size_t>(image.width * image.height) * 3);
     return image.rgb.data();
   };
@@ -142,7 +154,8 @@ Image decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
     fail(Code::bad_argument, name, ": not a readable JPEG: ", errors.text);
   int orientation = 1;
   for (jpeg_saved_marker_ptr m = info.marker_list; m; m = m->next)
-    if (m->marker == JPEG_APP0 + 1 && orientation == 1) orientation = exif_orientation(m->data, m->data_length);
+    if (m->marker == JPEG_APP0 + 1 && orientation == 1)
+      orientation = exif_orientation(m->data, m->data_length);
   jpeg_destroy_decompress(&info);
   check_size(out.width, out.height, name);
   return oriented(std::move(out), orientation);

@@ -48,7 +48,8 @@ class HeaderParser {
 
  private:
   char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) at_++;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))
+      at_++;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool take(char c) {
@@ -60,7 +61,8 @@ class HeaderParser {
     if (!take(c)) error(std::string(1, c));
   }
   [[noreturn]] void error(const std::string& expected) const {
-    fail(Code::bad_model, file_, ": the header of the .npy file, character ", at_, ": expected ", expected);
+    fail(Code::bad_model, file_, ": the header of the .npy file, character ", at_, ": expected ",
+         expected);
   }
   std::string quoted() {
     const char quote = peek();
@@ -90,7 +92,8 @@ class HeaderParser {
       if (code != std::errc{} || d < 0) error("a dimension");
       at_ = static_cast<std::size_t>(end - text_.data());
       take('L');  // Python 2
-      if (out.rank == max_rank) fail(Code::unsupported, file_, ": it has more than ", max_rank, " dimensions");
+      if (out.rank == max_rank)
+        fail(Code::unsupported, file_, ": it has more than ", max_rank, " dimensions");
       out.push(d);
       take(',');
     }
@@ -107,22 +110,26 @@ DType dtype_of(const std::string& type, const std::string& file, bool& swapped) 
     std::string_view code;
     DType dtype;
   };
-  constexpr Row rows[] = {{"b1", DType::boolean}, {"i1", DType::i8},  {"i2", DType::i16}, {"i4", DType::i32},
-                          {"i8", DType::i64},     {"u1", DType::u8},  {"u2", DType::u16}, {"u4", DType::u32},
-                          {"u8", DType::u64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64},
+  constexpr Row rows[] = {{"b1", DType::boolean}, {"i1", DType::i8},   {"i2", DType::i16},
+                          {"i4", DType::i32},     {"i8", DType::i64},  {"u1", DType::u8},
+                          {"u2", DType::u16},     {"u4", DType::u32},  {"u8", DType::u64},
+                          {"f2", DType::f16},     {"f4", DType::f32},  {"f8", DType::f64},
                           {"c8", DType::c64},     {"c16", DType::c128}};
   const std::string_view text = type;
   if (text.size() > 1)
     for (const Row& row : rows)
-      if (text.substr(1) == row.code && std::string_view("<>=|").find(text[0]) != std::string_view::npos) {
+      if (text.substr(1) == row.code &&
+          std::string_view("<>=|").find(text[0]) != std::string_view::npos) {
         swapped = text[0] == '>';
         return row.dtype;
       }
-  fail(Code::unsupported, file, ": its element type is '", type, "'; bool, integers, float16, float32 and float64 are possible");
+  fail(Code::unsupported, file, ": its element type is '", type,
+       "'; bool, integers, float16, float32 and float64 are possible");
 }
 
 /// Reverses the order of the axes of the data: fortran order to C order.
-std::vector<std::byte> transposed(std::span<const std::byte> from, const Shape& shape, std::size_t size) {
+std::vector<std::byte> transposed(std::span<const std::byte> from, const Shape& shape,
+                                  std::size_t size) {
   std::vector<std::byte> out(from.size());
   Shape index = shape;
   for (std::int64_t& i : index) i = 0;
@@ -146,12 +153,16 @@ Tensor read_npy(const SharedBlob& file, const std::string& name) {
   if (bytes.size() < 12 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0)
     fail(Code::bad_model, name, ": not a .npy file");
   const std::size_t version = byte(6);
-  if (version < 1 || version > 3) fail(Code::unsupported, name, ": version ", version, " of .npy; 1 to 3 are known");
+  if (version < 1 || version > 3)
+    fail(Code::unsupported, name, ": version ", version, " of .npy; 1 to 3 are known");
   const std::size_t start = version == 1 ? 10 : 12;
-  const std::size_t length = byte(8) | byte(9) << 8 | (version == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
+  const std::size_t length =
+      byte(8) | byte(9) << 8 | (version == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
   if (length > bytes.size() - start)
-    fail(Code::bad_model, name, ": the header has ", length, " bytes, ", bytes.size() - start, " are left");
-  const Header h = HeaderParser({reinterpret_cast<const char*>(bytes.data()) + start, length}, name).run();
+    fail(Code::bad_model, name, ": the header has ", length, " bytes, ", bytes.size() - start,
+         " are left");
+  const Header h =
+      HeaderParser({reinterpret_cast<const char*>(bytes.data()) + start, length}, name).run();
   bool swapped = false;
   const DType dtype = dtype_of(h.type, name, swapped);
   const std::size_t size = size_bytes(dtype);
@@ -162,10 +173,12 @@ Tensor read_npy(const SharedBlob& file, const std::string& name) {
          print(TensorType(dtype, h.shape)));
   const bool turn = h.fortran && h.shape.rank > 1;
   if (turn || (swapped && size > 1)) {
-    std::vector<std::byte> out = turn ? transposed(data, h.shape, size) : std::vector(data.begin(), data.end());
+    std::vector<std::byte> out =
+        turn ? transposed(data, h.shape, size) : std::vector(data.begin(), data.end());
     const std::size_t part = dtype == DType::c64 || dtype == DType::c128 ? size / 2 : size;
     for (std::size_t at = 0; swapped && at + part <= out.size(); at += part)
-      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(at + part));
+      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at),
+                   out.begin() + static_cast<std::ptrdiff_t>(at + part));
     return {dtype, h.shape, make_blob(std::move(out))};
   }
   if (reinterpret_cast<std::uintptr_t>(data.data()) % std::min<std::size_t>(size, 8) != 0)

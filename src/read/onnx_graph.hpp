@@ -47,9 +47,11 @@ struct Scope {
 /// What the nodes of one list have in common.
 struct Surroundings {
   const Opsets& opsets;
-  const std::map<std::string, AttributeProto*, std::less<>>* arguments = nullptr;  // of the function around
-  std::string prefix;                                                              // of names in a function
-  const std::map<std::string, std::string, std::less<>>* result_names = nullptr;   // of the function around
+  const std::map<std::string, AttributeProto*, std::less<>>* arguments =
+      nullptr;         // of the function around
+  std::string prefix;  // of names in a function
+  const std::map<std::string, std::string, std::less<>>* result_names =
+      nullptr;  // of the function around
   int depth = 0;
 };
 
@@ -57,7 +59,10 @@ struct Surroundings {
 class Importer {
  public:
   Importer(ModelProto& model, Source& source, Opsets opsets, Functions functions)
-      : model_(model), source_(source), opsets_(std::move(opsets)), functions_(std::move(functions)) {}
+      : model_(model),
+        source_(source),
+        opsets_(std::move(opsets)),
+        functions_(std::move(functions)) {}
 
   Graph run(ReadResult&);
 
@@ -69,7 +74,8 @@ class Importer {
   void call(Scope&, FunctionProto&, NodeProto&, const Surroundings&);
   /// The attribute, or the argument that it refers to, or null where that was not given.
   AttributeProto* resolve(AttributeProto&, const Surroundings&, const NodeProto&);
-  void read_attribute(Scope&, Node&, const std::string& name, AttributeProto&, const Surroundings&, const NodeProto&);
+  void read_attribute(Scope&, Node&, const std::string& name, AttributeProto&, const Surroundings&,
+                      const NodeProto&);
 
   ValueId lookup(Scope&, const std::string& name);
   ValueId require_value(Scope&, const std::string& name, const NodeProto&);

@@ -12,8 +12,9 @@ constexpr std::size_t inlined_bytes_limit = std::size_t{1} << 30;
 constexpr int oldest_opset = 6;
 
 const char* name_of(AttributeKind kind) {
-  constexpr const char* names[] = {"an integer", "a number", "a text", "a list of integers",
-                                   "a list of numbers", "a list of texts", "a tensor", "a graph"};
+  constexpr const char* names[] = {
+      "an integer",        "a number",        "a text",   "a list of integers",
+      "a list of numbers", "a list of texts", "a tensor", "a graph"};
   return names[static_cast<int>(kind)];
 }
 
@@ -25,8 +26,8 @@ void check_attributes(const Node& node, const std::string& what) {
       if (each.name == a.name) spec = &each;
     if (!spec) fail(Code::unsupported, what, ": its attribute '", a.name, "' is not known");
     if (spec->kind != a.kind())
-      fail(Code::bad_model, what, ": its attribute '", a.name, "' is ", name_of(a.kind()), ", ", name_of(spec->kind),
-           " expected");
+      fail(Code::bad_model, what, ": its attribute '", a.name, "' is ", name_of(a.kind()), ", ",
+           name_of(spec->kind), " expected");
   }
 }
 
@@ -34,7 +35,8 @@ void check_attributes(const Node& node, const std::string& what) {
 class Surgery final : public Rewriter {
  public:
   using NewValue = std::function<ValueId(std::string, TensorType)>;
-  Surgery(Graph& g, Node& node, NewValue new_value) : g_(g), node_(node), new_value_(std::move(new_value)) {}
+  Surgery(Graph& g, Node& node, NewValue new_value)
+      : g_(g), node_(node), new_value_(std::move(new_value)) {}
 
   const Graph& graph() const override { return g_; }
   ValueId constant(Tensor tensor) override {
@@ -53,7 +55,8 @@ class Surgery final : public Rewriter {
     g_.add_node(std::move(n), 0);
     return out;
   }
-  void after(Node& node, std::string_view op, std::vector<ValueId> extra_inputs, Attributes attributes) override {
+  void after(Node& node, std::string_view op, std::vector<ValueId> extra_inputs,
+             Attributes attributes) override {
     Node n;
     n.op = &op_named(op);
     const ValueId inner = new_value_({}, {});
@@ -105,7 +108,8 @@ ValueId Importer::new_constant(Scope& s, std::string name, Tensor tensor) {
 }
 
 void Importer::bind(Scope& s, const std::string& name, ValueId v, const std::string& what) {
-  if (!s.names.emplace(name, v).second) fail(Code::bad_model, what, ": the value '", name, "' has another source too");
+  if (!s.names.emplace(name, v).second)
+    fail(Code::bad_model, what, ": the value '", name, "' has another source too");
 }
 
 std::string Importer::value_name(const std::string& name, const Surroundings& s) const {
@@ -136,7 +140,8 @@ ValueId Importer::lookup(Scope& s, const std::string& name) {
 
 ValueId Importer::require_value(Scope& s, const std::string& name, const NodeProto& n) {
   const ValueId v = lookup(s, name);
-  if (v == no_value && !s.names.contains(name))  // an absent argument of a function is bound to no_value
+  if (v == no_value &&
+      !s.names.contains(name))  // an absent argument of a function is bound to no_value
     fail(Code::bad_model, describe(n), ": no value is named '", name, "'");
   return v;
 }
@@ -152,59 +157,68 @@ void Importer::read_graph(Scope& scope, GraphProto& g, const Surroundings& s, Re
   for (TensorProto& t : *g.mutable_initializer())
     initialise(t.name(), tensor(t, source_, "initialiser '" + t.name() + "'", may_take(s)));
   for (SparseTensor& t : *g.mutable_sparse_initializer())
-    initialise(t.values().name(), dense(t, source_, "sparse initialiser '" + t.values().name() + "'"));
+    initialise(t.values().name(),
+               dense(t, source_, "sparse initialiser '" + t.values().name() + "'"));
 
   const ReadOptions& options = source_.options;
   for (int i = 0; i < g.input_size(); i++) {
     const ValueInfo& v = g.input(i);
     const std::string what = "input '" + v.name() + "'";
-    if (v.name().empty()) fail(Code::bad_model, "graph '", g.name(), "': input ", i, " has no name");
+    if (v.name().empty())
+      fail(Code::bad_model, "graph '", g.name(), "': input ", i, " has no name");
     if (result) result->declared_inputs.push_back(v.name());
     const auto start = initialisers.find(v.name());
     if (start != initialisers.end()) {
-      const bool kept = result && model_.ir_version() >= 4 &&
-                        (static_cast<std::size_t>(i) < options.keep_first_inputs ||
-                         std::ranges::find(options.keep_inputs, v.name()) != options.keep_inputs.end());
+      const bool kept =
+          result && model_.ir_version() >= 4 &&
+          (static_cast<std::size_t>(i) < options.keep_first_inputs ||
+           std::ranges::find(options.keep_inputs, v.name()) != options.keep_inputs.end());
       if (result) result->defaults[v.name()] = start->second;
       if (!kept) continue;
       initialisers.erase(start);
     }
     const bool typed = result || v.type().value_case() != TypeProto::VALUE_NOT_SET;
-    const ValueId id = new_value(scope, v.name(), typed ? type(v.type(), what) : TensorType::unranked(DType::undefined));
+    const ValueId id = new_value(
+        scope, v.name(), typed ? type(v.type(), what) : TensorType::unranked(DType::undefined));
     bind(scope, v.name(), id, what);
     scope.graph.inputs.push_back(id);
   }
   for (auto& [name, t] : initialisers)
-    bind(scope, name, new_constant(scope, value_name(name, s), std::move(t)), "initialiser '" + name + "'");
+    bind(scope, name, new_constant(scope, value_name(name, s), std::move(t)),
+         "initialiser '" + name + "'");
 
   read_nodes(scope, *g.mutable_node(), s, "graph '" + g.name() + "'");
   if (g.output_size() == 0) fail(Code::bad_model, "graph '", g.name(), "' has no outputs");
   for (const ValueInfo& v : g.output()) {
     const ValueId id = lookup(scope, v.name());
-    if (id == no_value) fail(Code::bad_model, "graph '", g.name(), "': its output '", v.name(), "' is not computed");
+    if (id == no_value)
+      fail(Code::bad_model, "graph '", g.name(), "': its output '", v.name(), "' is not computed");
     scope.graph.outputs.push_back(id);
     if (result && v.type().value_case() != TypeProto::VALUE_NOT_SET) {
       const TensorType declared = type(v.type(), "output '" + v.name() + "'");
       const TensorType& found = scope.graph[id].type;
       if (found.dtype != DType::undefined && found.dtype != declared.dtype)
-        source_.warnings.push_back(str("output '", v.name(), "' is declared as ", name(declared.dtype), " but is ",
-                                       name(found.dtype)));
+        source_.warnings.push_back(str("output '", v.name(), "' is declared as ",
+                                       name(declared.dtype), " but is ", name(found.dtype)));
     }
   }
 }
 
-void Importer::read_nodes(Scope& scope, NodeList& list, const Surroundings& s, const std::string& where) {
+void Importer::read_nodes(Scope& scope, NodeList& list, const Surroundings& s,
+                          const std::string& where) {
   const NodeProto* moved = nullptr;
   const std::vector<NodeProto*> order = sorted(list, moved);
   if (moved)
-    source_.warnings.push_back(str(where, ": nodes were sorted; ", describe(*moved), " was listed before its inputs"));
+    source_.warnings.push_back(
+        str(where, ": nodes were sorted; ", describe(*moved), " was listed before its inputs"));
   for (NodeProto* n : order) read_node(scope, *n, s);
 }
 
 void Importer::read_node(Scope& scope, NodeProto& n, const Surroundings& s) {
   if (++nodes_ > source_.options.limits.nodes)
     fail(Code::exhausted, "the model has more than ", source_.options.limits.nodes, " nodes");
-  if (const auto f = functions_.find(function_key(n.domain(), n.op_type(), n.overload())); f != functions_.end())
+  if (const auto f = functions_.find(function_key(n.domain(), n.op_type(), n.overload()));
+      f != functions_.end())
     return call(scope, *f->second, n, s);
   const std::string domain(plain_domain(n.domain()));
   const std::string what = describe(n);
@@ -220,11 +234,16 @@ void Importer::read_node(Scope& scope, NodeProto& n, const Surroundings& s) {
   Node node;
   node.op = find_op(domain, n.op_type());
   check(node.op != nullptr, "operators were checked");
-  node.origin = {s.prefix + (!n.name().empty() ? n.name() : n.output_size() > 0 ? n.output(0) : n.name()), {}, opset};
+  node.origin = {s.prefix + (!n.name().empty()     ? n.name()
+                             : n.output_size() > 0 ? n.output(0)
+                                                   : n.name()),
+                 {},
+                 opset};
   for (const std::string& name : n.input())
     node.inputs.push_back(name.empty() ? no_value : require_value(scope, name, n));
   for (AttributeProto& written : *n.mutable_attribute())
-    if (AttributeProto* a = resolve(written, s, n)) read_attribute(scope, node, written.name(), *a, s, n);
+    if (AttributeProto* a = resolve(written, s, n))
+      read_attribute(scope, node, written.name(), *a, s, n);
   std::ranges::sort(node.subgraphs, {}, &Subgraph::name);
   for (const std::string& name : n.output()) {
     node.outputs.push_back(name.empty() ? no_value : new_value(scope, value_name(name, s), {}));
@@ -232,13 +251,15 @@ void Importer::read_node(Scope& scope, NodeProto& n, const Surroundings& s) {
   }
   if (node.outputs.empty()) fail(Code::bad_model, what, " has no outputs");
 
-  Surgery surgery(scope.graph, node,
-                  [&](std::string name, TensorType type) { return new_value(scope, std::move(name), std::move(type)); });
+  Surgery surgery(scope.graph, node, [&](std::string name, TensorType type) {
+    return new_value(scope, std::move(name), std::move(type));
+  });
   const OpDef& written_op = *node.op;
   if (written_op.normalise) {
     // Rules for older opsets look at the first input; the rest of the arity is checked afterwards.
     const auto& expected = written_op.schema.inputs;
-    if (!expected.empty() && expected[0].presence == Presence::required && (node.inputs.empty() || node.inputs[0] == no_value))
+    if (!expected.empty() && expected[0].presence == Presence::required &&
+        (node.inputs.empty() || node.inputs[0] == no_value))
       fail(Code::bad_model, what, " has no input '", expected[0].name, "'");
     try {
       written_op.normalise(node, opset, surgery);
@@ -258,15 +279,19 @@ void Importer::read_node(Scope& scope, NodeProto& n, const Surroundings& s) {
 void Importer::call(Scope& scope, FunctionProto& f, NodeProto& n, const Surroundings& s) {
   const std::string what = describe(n);
   if (s.depth >= source_.options.limits.depth)
-    fail(Code::exhausted, what, ": functions are nested more than ", source_.options.limits.depth, " deep");
+    fail(Code::exhausted, what, ": functions are nested more than ", source_.options.limits.depth,
+         " deep");
   if (n.input_size() > f.input_size() || n.output_size() > f.output_size())
-    fail(Code::bad_model, what, ": the function takes ", f.input_size(), " inputs and gives ", f.output_size(),
-         " outputs, not ", n.input_size(), " and ", n.output_size());
-  const std::string& call_name = !n.name().empty() ? n.name() : n.output_size() > 0 ? n.output(0) : f.name();
+    fail(Code::bad_model, what, ": the function takes ", f.input_size(), " inputs and gives ",
+         f.output_size(), " outputs, not ", n.input_size(), " and ", n.output_size());
+  const std::string& call_name = !n.name().empty()     ? n.name()
+                                 : n.output_size() > 0 ? n.output(0)
+                                                       : f.name();
   const std::string prefix = s.prefix + call_name + "/";
   inlined_bytes_ += f.ByteSizeLong() + prefix.size() * static_cast<std::size_t>(f.node_size() + 1);
   if (inlined_bytes_ > inlined_bytes_limit)
-    fail(Code::exhausted, what, ": the functions of the model, inlined, take more than ", inlined_bytes_limit, " bytes");
+    fail(Code::exhausted, what, ": the functions of the model, inlined, take more than ",
+         inlined_bytes_limit, " bytes");
 
   std::map<std::string, AttributeProto*, std::less<>> arguments;
   for (AttributeProto& a : *f.mutable_attribute_proto()) arguments[a.name()] = &a;
@@ -288,7 +313,8 @@ void Importer::call(Scope& scope, FunctionProto& f, NodeProto& n, const Surround
   for (int i = 0; i < n.output_size(); i++) {
     if (n.output(i).empty()) continue;
     const ValueId v = lookup(inner, f.output(i));
-    if (v == no_value) fail(Code::bad_model, what, ": the function does not compute its output '", f.output(i), "'");
+    if (v == no_value)
+      fail(Code::bad_model, what, ": the function does not compute its output '", f.output(i), "'");
     bind(scope, n.output(i), v, what);
   }
 }

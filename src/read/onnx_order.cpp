@@ -9,12 +9,15 @@ namespace longshore::onnx {
 
 std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
-std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
+std::string function_key(std::string_view domain, std::string_view name,
+                         std::string_view overload) {
   return str(plain_domain(domain), "\n", name, "\n", overload);
 }
 
 std::string describe(const NodeProto& n) {
-  const std::string& name = !n.name().empty() ? n.name() : n.output_size() > 0 ? n.output(0) : n.name();
+  const std::string& name = !n.name().empty()     ? n.name()
+                            : n.output_size() > 0 ? n.output(0)
+                                                  : n.name();
   const std::string_view domain = plain_domain(n.domain());
   return str("node '", name, "' (", domain, domain.empty() ? "" : ".", n.op_type(), ")");
 }
@@ -28,7 +31,8 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<OperatorSet>& list) 
     const auto version = static_cast<int>(set.version());
     const auto [it, fresh] = out.emplace(domain, version);
     if (!fresh && it->second != version)
-      fail(Code::bad_model, "domain '", domain, "' is imported with opset ", it->second, " and ", version);
+      fail(Code::bad_model, "domain '", domain, "' is imported with opset ", it->second, " and ",
+           version);
   }
   return out;
 }
@@ -38,7 +42,8 @@ namespace {
 /// Collects what is missing.
 class OperatorCheck {
  public:
-  OperatorCheck(const Functions& functions, const ReadLimits& limits) : functions_(functions), limits_(limits) {}
+  OperatorCheck(const Functions& functions, const ReadLimits& limits)
+      : functions_(functions), limits_(limits) {}
 
   void nodes(NodeList& list, int depth) {
     if (depth > limits_.depth)
@@ -46,7 +51,8 @@ class OperatorCheck {
     for (NodeProto& n : list) {
       if (n.op_type().empty()) fail(Code::bad_model, describe(n), " names no operator");
       for (const AttributeProto& a : n.attribute())
-        if (a.has_g()) nodes(*const_cast<AttributeProto&>(a).mutable_g()->mutable_node(), depth + 1);
+        if (a.has_g())
+          nodes(*const_cast<AttributeProto&>(a).mutable_g()->mutable_node(), depth + 1);
       const std::string key = function_key(n.domain(), n.op_type(), n.overload());
       if (const auto f = functions_.find(key); f != functions_.end()) {
         if (seen_.insert(key).second) nodes(*f->second->mutable_node(), depth + 1);
@@ -54,7 +60,8 @@ class OperatorCheck {
       }
       const std::string_view domain = plain_domain(n.domain());
       if (domain == "com.microsoft.nchwc" || domain == "com.ms.internal.nhwc")
-        fail(Code::unsupported, describe(n), ": the file was saved after ONNX Runtime had optimised it for one kind of ",
+        fail(Code::unsupported, describe(n),
+             ": the file was saved after ONNX Runtime had optimised it for one kind of ",
              "CPU; save it with at most ORT_ENABLE_EXTENDED, or give the original model");
       if ((domain.empty() && n.op_type() == "Constant") || find_op(domain, n.op_type())) continue;
       Missing& m = missing_[str(domain.empty() ? "ai.onnx" : domain, ".", n.op_type())];
@@ -66,9 +73,10 @@ class OperatorCheck {
     if (missing_.empty()) return;
     std::string text;
     for (const auto& [name, m] : missing_)
-      text += str(text.empty() ? "" : "; ", name, " (", m.count, m.count == 1 ? " node: " : " nodes, first: ", m.first, ")");
-    fail(Code::unsupported, missing_.size(), missing_.size() == 1 ? " operator is" : " operators are",
-         " not supported: ", text);
+      text += str(text.empty() ? "" : "; ", name, " (", m.count,
+                  m.count == 1 ? " node: " : " nodes, first: ", m.first, ")");
+    fail(Code::unsupported, missing_.size(),
+         missing_.size() == 1 ? " operator is" : " operators are", " not supported: ", text);
   }
 
  private:
@@ -119,8 +127,9 @@ std::vector<NodeProto*> sorted(NodeList& list, const NodeProto*& moved) {
   for (std::size_t i = 0; i < n; i++)
     for (const std::string& name : list[static_cast<int>(i)].output())
       if (!name.empty() && !makers.emplace(name, i).second)
-        fail(Code::bad_model, "value '", name, "' is computed twice, by ", describe(list[static_cast<int>(makers[name])]),
-             " and by ", describe(list[static_cast<int>(i)]));
+        fail(Code::bad_model, "value '", name, "' is computed twice, by ",
+             describe(list[static_cast<int>(makers[name])]), " and by ",
+             describe(list[static_cast<int>(i)]));
   std::vector<std::vector<std::size_t>> users(n), needs(n);
   std::vector<std::size_t> waiting(n);
   for (std::size_t i = 0; i < n; i++) {
@@ -163,8 +172,9 @@ std::vector<NodeProto*> sorted(NodeList& list, const NodeProto*& moved) {
       next = at;
       at = *std::ranges::find_if(needs[at], [&](std::size_t m) { return waiting[m] > 0; });
     }
-    fail(Code::bad_model, "the graph has a cycle: ", describe(list[static_cast<int>(next)]), " needs ",
-         describe(list[static_cast<int>(at)]), next == at ? ", itself" : ", which needs it in turn");
+    fail(Code::bad_model, "the graph has a cycle: ", describe(list[static_cast<int>(next)]),
+         " needs ", describe(list[static_cast<int>(at)]),
+         next == at ? ", itself" : ", which needs it in turn");
   }
   return order;
 }

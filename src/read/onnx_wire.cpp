@@ -7,7 +7,21 @@
 namespace longshore::onnx {
 namespace {
 
-enum class Record : std::uint8_t { leaf, model, graph, node, attribute, tensor, sparse, function, value, type, container, tensor_type, shape };
+enum class Record : std::uint8_t {
+  leaf,
+  model,
+  graph,
+  node,
+  attribute,
+  tensor,
+  sparse,
+  function,
+  value,
+  type,
+  container,
+  tensor_type,
+  shape
+};
 
 struct Field {
   Record in;
@@ -31,8 +45,10 @@ constexpr Field fields[] = {
 };
 
 constexpr const char* name(Record r) {
-  constexpr const char* names[] = {"a record", "the model",  "a graph",    "a node",  "an attribute", "a tensor",
-                                   "a sparse tensor", "a function", "a value", "a type", "a container type", "a tensor type", "a shape"};
+  constexpr const char* names[] = {"a record",     "the model", "a graph",          "a node",
+                                   "an attribute", "a tensor",  "a sparse tensor",  "a function",
+                                   "a value",      "a type",    "a container type", "a tensor type",
+                                   "a shape"};
   return names[static_cast<int>(r)];
 }
 
@@ -46,28 +62,39 @@ class Walker {
 
   void walk(Record record, std::size_t end, int nesting) {
     if (nesting > nesting_limit)
-      fail(Code::exhausted, file_, ": byte ", at_, ": records are nested more than ", nesting_limit, " deep");
+      fail(Code::exhausted, file_, ": byte ", at_, ": records are nested more than ", nesting_limit,
+           " deep");
     while (at_ < end) {
       const std::size_t start = at_;
       const std::uint64_t tag = varint(end, record);
       const std::uint64_t number = tag >> 3;
       if (number == 0 || number > 0x1fffffff) broken(start, record, "a field number expected");
       switch (tag & 7) {
-        case 0: varint(end, record); break;
-        case 1: skip(8, end, record, start); break;
-        case 5: skip(4, end, record, start); break;
-        case 2: length_delimited(record, static_cast<std::uint32_t>(number), end, start, nesting); break;
-        default: broken(start, record, "an unknown kind of field");
+        case 0:
+          varint(end, record);
+          break;
+        case 1:
+          skip(8, end, record, start);
+          break;
+        case 5:
+          skip(4, end, record, start);
+          break;
+        case 2:
+          length_delimited(record, static_cast<std::uint32_t>(number), end, start, nesting);
+          break;
+        default:
+          broken(start, record, "an unknown kind of field");
       }
     }
   }
 
  private:
-  void length_delimited(Record record, std::uint32_t number, std::size_t end, std::size_t start, int nesting) {
+  void length_delimited(Record record, std::uint32_t number, std::size_t end, std::size_t start,
+                        int nesting) {
     const std::uint64_t length = varint(end, record);
     if (length > end - at_)
-      fail(Code::bad_model, file_, ": the file is damaged or cut: at byte ", start, ", field ", number, " of ",
-           name(record), " says ", length, " bytes, ", end - at_, " are left");
+      fail(Code::bad_model, file_, ": the file is damaged or cut: at byte ", start, ", field ",
+           number, " of ", name(record), " says ", length, " bytes, ", end - at_, " are left");
     if (++records_ > limits_.records)
       fail(Code::exhausted, file_, ": byte ", start, ": more than ", limits_.records, " records");
     const std::size_t inner_end = at_ + static_cast<std::size_t>(length);
@@ -97,8 +124,8 @@ class Walker {
   }
 
   [[noreturn]] void broken(std::size_t at, Record record, const char* expected) const {
-    fail(Code::bad_model, file_, ": not an ONNX file, or a damaged one: byte ", at, ", in ", name(record),
-         ": expected ", expected);
+    fail(Code::bad_model, file_, ": not an ONNX file, or a damaged one: byte ", at, ", in ",
+         name(record), ": expected ", expected);
   }
 
   std::span<const std::byte> bytes_;
@@ -109,11 +136,13 @@ class Walker {
 
 }  // namespace
 
-void check_wire(std::span<const std::byte> model, const std::string& file, const ReadLimits& limits) {
+void check_wire(std::span<const std::byte> model, const std::string& file,
+                const ReadLimits& limits) {
   Walker(model, file, limits).walk(Record::model, model.size(), 0);
 }
 
-void check_tensor_wire(std::span<const std::byte> tensor, const std::string& file, const ReadLimits& limits) {
+void check_tensor_wire(std::span<const std::byte> tensor, const std::string& file,
+                       const ReadLimits& limits) {
   Walker(tensor, file, limits).walk(Record::tensor, tensor.size(), 0);
 }
 

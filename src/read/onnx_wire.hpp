@@ -12,6 +12,7 @@ namespace longshore::onnx {
 void check_wire(std::span<const std::byte> model, const std::string& file, const ReadLimits&);
 
 /// The same for a lone TensorProto.
-void check_tensor_wire(std::span<const std::byte> tensor, const std::string& file, const ReadLimits&);
+void check_tensor_wire(std::span<const std::byte> tensor, const std::string& file,
+                       const ReadLimits&);
 
 }  // namespace longshore::onnx

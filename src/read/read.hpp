@@ -50,8 +50,8 @@ ReadResult read_model(const std::string& path, const ReadOptions& options = {});
 /// rewritten to the newest, external data mapped from the folder of the file.
 ReadResult read_onnx(const std::string& path, const ReadOptions& options = {});
 /// The same from memory; `name` is for messages, `folder` for external data (empty: none).
-ReadResult read_onnx(std::span<const std::byte> bytes, const std::string& name, const std::string& folder,
-                     const ReadOptions& options = {});
+ReadResult read_onnx(std::span<const std::byte> bytes, const std::string& name,
+                     const std::string& folder, const ReadOptions& options = {});
 
 /// A graph in the text form of docs/text.md.
 ReadResult read_text(const std::string& path, const ReadOptions& options = {});

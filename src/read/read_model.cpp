@@ -16,7 +16,8 @@ std::string_view characters(std::span<const std::byte> bytes) {
 /// tag of one of its fields, within the first few.
 bool is_text(std::span<const std::byte> bytes) {
   return !bytes.empty() && std::ranges::all_of(characters(bytes).substr(0, 64), [](char c) {
-    return (c >= 32 && c < 127) || c == '\n' || c == '\r' || c == '\t' || static_cast<signed char>(c) < 0;
+    return (c >= 32 && c < 127) || c == '\n' || c == '\r' || c == '\t' ||
+           static_cast<signed char>(c) < 0;
   }) && static_cast<signed char>(characters(bytes)[0]) > 0;
 }
 bool is_npy(std::span<const std::byte> bytes) { return characters(bytes).starts_with("\x93NUMPY"); }
@@ -26,9 +27,13 @@ const char* known_other(std::span<const std::byte> bytes) {
   const std::string_view c = characters(bytes);
   if (is_npy(bytes)) return "a NumPy array";
   if (c.starts_with("\x89PNG") || c.starts_with("\xff\xd8\xff")) return "an image";
-  if (c.size() > 8 && c.substr(4, 4) == "TFL3") return "a TensorFlow Lite model, which is not read yet";
-  if (c.starts_with("PK\x03\x04")) return "a zip archive (a PyTorch file?); export the model to ONNX first";
-  if (c.starts_with("\x7f" "ELF")) return "a program";
+  if (c.size() > 8 && c.substr(4, 4) == "TFL3")
+    return "a TensorFlow Lite model, which is not read yet";
+  if (c.starts_with("PK\x03\x04"))
+    return "a zip archive (a PyTorch file?); export the model to ONNX first";
+  if (c.starts_with("\x7f"
+                    "ELF"))
+    return "a program";
   return nullptr;
 }
 
@@ -43,7 +48,8 @@ SharedBlob map(const std::string& path, const ReadLimits& limits) {
 
 ReadResult read_model(const std::string& path, const ReadOptions& options) {
   const SharedBlob file = map(path, options.limits);
-  if (const char* other = known_other(file->bytes())) fail(Code::bad_model, path, ": a model expected, this is ", other);
+  if (const char* other = known_other(file->bytes()))
+    fail(Code::bad_model, path, ": a model expected, this is ", other);
   if (is_bundle(file->bytes())) return read_bundle_graph(path);
   return is_text(file->bytes()) ? read_text(path, options) : read_onnx(path, options);
 }

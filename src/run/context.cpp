@@ -47,7 +47,8 @@ Status make_instance(std::shared_ptr<const LoadedModel> model, ThreadPool& pool,
   need_scratch(out.model->main, pool.threads(), scratch);
   out.workplace.levels.resize(scratch.size());
   for (std::size_t i = 0; i < scratch.size(); i++) {
-    LONGSHORE_TRY(out.workplace.levels[i].arena.reserve(out.model->arena_bytes[i], out.workplace.budget));
+    LONGSHORE_TRY(
+        out.workplace.levels[i].arena.reserve(out.model->arena_bytes[i], out.workplace.budget));
     LONGSHORE_TRY(out.workplace.levels[i].scratch.reserve(scratch[i], out.workplace.budget));
   }
   LONGSHORE_TRY(make_frame(out.model->main, out.workplace, out.frame));
@@ -61,7 +62,8 @@ Status make_instance(std::shared_ptr<const LoadedModel> model, ThreadPool& pool,
 /// Runs the CPU's steps of an NPU program when the simulator says so.
 class StepHost final : public Host {
  public:
-  StepHost(Instance& instance, const StepObserver* observer) : instance_(instance), observer_(observer) {}
+  StepHost(Instance& instance, const StepObserver* observer)
+      : instance_(instance), observer_(observer) {}
   Status run_step(const Step&, std::size_t index, std::span<std::byte>) noexcept override {
     return longshore::run_step(instance_.frame, instance_.workplace, index, observer_);
   }
@@ -78,16 +80,19 @@ Status run_instance(Instance& instance, const StepObserver* observer) noexcept {
   for (std::size_t i = 0; i < p.steps.size(); i++)
     if (p.steps[i].kind == Step::Kind::view) LONGSHORE_TRY(run_step(f, instance.workplace, i));
   StepHost host(instance, observer);
-  return instance.simulator->run(std::span(instance.workplace.levels[0].arena.data(), p.arena_bytes), host);
+  return instance.simulator->run(
+      std::span(instance.workplace.levels[0].arena.data(), p.arena_bytes), host);
 }
 
 Status check_inputs(const Program& p, std::span<const TensorView> inputs) noexcept {
   if (inputs.size() != p.inputs.size())
-    return Status::error(Code::bad_argument, "%zu inputs are given, the program takes %zu", inputs.size(), p.inputs.size());
+    return Status::error(Code::bad_argument, "%zu inputs are given, the program takes %zu",
+                         inputs.size(), p.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); i++) {
     const ProgramValue& v = p.values[p.inputs[i]];
     const TensorView& in = inputs[i];
-    if (!in.present()) return Status::error(Code::bad_argument, "input '%.80s' is missing", v.name.c_str());
+    if (!in.present())
+      return Status::error(Code::bad_argument, "input '%.80s' is missing", v.name.c_str());
     if (in.dtype != v.dtype)
       return Status::error(Code::bad_argument, "input '%.80s' is %s, found %s", v.name.c_str(),
                            name(v.dtype).data(), name(in.dtype).data());
@@ -95,12 +100,13 @@ Status check_inputs(const Program& p, std::span<const TensorView> inputs) noexce
       return Status::error(Code::bad_argument, "input '%.80s' has impossible dims", v.name.c_str());
     if (!v.known_rank) continue;
     if (in.shape.rank != v.shape.rank)
-      return Status::error(Code::bad_argument, "input '%.80s' has rank %d, found %d", v.name.c_str(), v.shape.rank,
-                           in.shape.rank);
+      return Status::error(Code::bad_argument, "input '%.80s' has rank %d, found %d",
+                           v.name.c_str(), v.shape.rank, in.shape.rank);
     for (int d = 0; d < v.shape.rank; d++)
       if (v.shape[d] >= 0 && v.shape[d] != in.shape[d])
-        return Status::error(Code::bad_argument, "input '%.80s': dimension %d is %lld, found %lld", v.name.c_str(), d,
-                             static_cast<long long>(v.shape[d]), static_cast<long long>(in.shape[d]));
+        return Status::error(Code::bad_argument, "input '%.80s': dimension %d is %lld, found %lld",
+                             v.name.c_str(), d, static_cast<long long>(v.shape[d]),
+                             static_cast<long long>(in.shape[d]));
   }
   return {};
 }
@@ -111,7 +117,8 @@ bool same_dims(const std::vector<Shape>& dims, std::span<const TensorView> input
 }
 
 /// The program for these dims, from the model's cache or made now.
-Result<std::shared_ptr<const LoadedModel>> special(const LoadedModel& model, std::span<const TensorView> inputs) {
+Result<std::shared_ptr<const LoadedModel>> special(const LoadedModel& model,
+                                                   std::span<const TensorView> inputs) {
   {
     const std::lock_guard lock(model.mutex);
     for (const LoadedModel::Special& s : model.specials)
@@ -127,7 +134,8 @@ Result<std::shared_ptr<const LoadedModel>> special(const LoadedModel& model, std
   Result<std::shared_ptr<const LoadedModel>> made = load_model(std::move(*program), options);
   if (!made.ok()) return made.status();
   const std::lock_guard lock(model.mutex);
-  if (model.specials.size() >= LoadedModel::most_specials) model.specials.erase(model.specials.begin());
+  if (model.specials.size() >= LoadedModel::most_specials)
+    model.specials.erase(model.specials.begin());
   model.specials.push_back({std::move(dims), *made});
   return *made;
 }
@@ -154,7 +162,8 @@ Result<Context> Context::create(const Model& model, int threads) {
 Status Context::run(std::span<const TensorView> inputs) noexcept {
   State& s = *state_;
   LONGSHORE_TRY(check_inputs(s.model->program, inputs));
-  if (s.model->open_dims && s.model->options.specialise && !(s.current && same_dims(s.current->dims, inputs))) {
+  if (s.model->open_dims && s.model->options.specialise &&
+      !(s.current && same_dims(s.current->dims, inputs))) {
     s.current = nullptr;
     for (const auto& instance : s.instances)
       if (same_dims(instance->dims, inputs)) s.current = instance.get();

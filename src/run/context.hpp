@@ -9,7 +9,8 @@ namespace longshore {
 
 struct Timing;
 
-/// Called after each step (of the CPU, in the main program) with the views of all its values so far.
+/// Called after each step (of the CPU, in the main program) with the views of all its values so
+/// far.
 struct StepObserver {
   void* self = nullptr;
   void (*done)(void* self, const Program&, std::uint32_t step, std::span<const TensorView> values,
@@ -25,8 +26,8 @@ class Context {
   Context& operator=(Context&&) noexcept;
   ~Context();
 
-  /// Runs the program; what is for an NPU runs on its simulator, exact in bytes. Dims that are new may allocate (and specialise the program); known ones
-  /// allocate nothing.
+  /// Runs the program; what is for an NPU runs on its simulator, exact in bytes. Dims that are new
+  /// may allocate (and specialise the program); known ones allocate nothing.
   Status run(std::span<const TensorView> inputs) noexcept;
 
   /// Views of the last run's outputs, valid until the next run. They may show an input's memory.

@@ -9,8 +9,12 @@ constexpr std::size_t most_operands = 64;
 /// Shows float inputs and collects float outputs for quantised ones.
 class FloatContext final : public EvalContext {
  public:
-  FloatContext(EvalContext& outer, std::span<const TensorView> in, std::span<Buffer> floats, MemoryBudget& budget)
-      : EvalContext(outer.attributes, in, outer.rounding, outer.scratch), outer_(outer), floats_(floats), budget_(budget) {}
+  FloatContext(EvalContext& outer, std::span<const TensorView> in, std::span<Buffer> floats,
+               MemoryBudget& budget)
+      : EvalContext(outer.attributes, in, outer.rounding, outer.scratch),
+        outer_(outer),
+        floats_(floats),
+        budget_(budget) {}
 
   std::size_t output_count() const noexcept override { return outer_.output_count(); }
   bool wants(std::size_t i) const noexcept override { return outer_.wants(i); }
@@ -28,7 +32,8 @@ class FloatContext final : public EvalContext {
     made_[i] = view;
     return {};
   }
-  Status run(std::string_view name, std::span<const TensorView> in, std::span<TensorView> out) noexcept override {
+  Status run(std::string_view name, std::span<const TensorView> in,
+             std::span<TensorView> out) noexcept override {
     return outer_.run(name, in, out);
   }
 
@@ -43,7 +48,9 @@ class FloatContext final : public EvalContext {
   }
 
  private:
-  bool quantised(std::size_t i) const noexcept { return wants(i) && outer_.output_quant(i).count > 0; }
+  bool quantised(std::size_t i) const noexcept {
+    return wants(i) && outer_.output_quant(i).count > 0;
+  }
 
   EvalContext& outer_;
   std::span<Buffer> floats_;
@@ -57,13 +64,15 @@ Status eval_dequantised(const Operator& op, EvalContext& outer, std::vector<Buff
                         MemoryBudget& budget) noexcept {
   const std::size_t in = outer.inputs.size(), out = outer.output_count();
   if (in > most_operands || out > most_operands)
-    return Status::error(Code::unsupported, "a quantised operator with more than %zu operands", most_operands);
+    return Status::error(Code::unsupported, "a quantised operator with more than %zu operands",
+                         most_operands);
   if (floats.size() < in + out) floats.resize(in + out);
   TensorView views[most_operands];
   for (std::size_t i = 0; i < in; i++) {
     views[i] = outer.inputs[i];
     if (!views[i].present() || views[i].quant.count == 0) continue;
-    LONGSHORE_TRY(floats[i].reserve(static_cast<std::uint64_t>(views[i].elements()) * sizeof(float), budget));
+    LONGSHORE_TRY(
+        floats[i].reserve(static_cast<std::uint64_t>(views[i].elements()) * sizeof(float), budget));
     const MutableView to{DType::f32, views[i].shape, floats[i].data(), {}};
     LONGSHORE_TRY(dequantise_tensor(views[i], to));
     views[i] = to;

@@ -14,13 +14,24 @@ class StepContext final : public EvalContext {
       : EvalContext(frame.loaded->steps[step].step->attributes,
                     std::span(frame.inputs).first(frame.loaded->steps[step].step->inputs.size()),
                     frame.program().numbers, scratch),
-        frame_(frame), workplace_(workplace), at_(step), step_(*frame.loaded->steps[step].step) {}
+        frame_(frame),
+        workplace_(workplace),
+        at_(step),
+        step_(*frame.loaded->steps[step].step) {}
 
   std::size_t output_count() const noexcept override { return step_.outputs.size(); }
-  bool wants(std::size_t i) const noexcept override { return i < step_.outputs.size() && step_.outputs[i] != no_index; }
-  DType output_dtype(std::size_t i) const noexcept override { return wants(i) ? value(i).dtype : DType::undefined; }
-  QuantView output_quant(std::size_t i) const noexcept override { return wants(i) ? value(i).quant() : QuantView{}; }
-  Shape inferred_dims(std::size_t i) const noexcept override { return wants(i) ? value(i).shape : Shape{}; }
+  bool wants(std::size_t i) const noexcept override {
+    return i < step_.outputs.size() && step_.outputs[i] != no_index;
+  }
+  DType output_dtype(std::size_t i) const noexcept override {
+    return wants(i) ? value(i).dtype : DType::undefined;
+  }
+  QuantView output_quant(std::size_t i) const noexcept override {
+    return wants(i) ? value(i).quant() : QuantView{};
+  }
+  Shape inferred_dims(std::size_t i) const noexcept override {
+    return wants(i) ? value(i).shape : Shape{};
+  }
 
   Status output(std::size_t i, const Shape& dims, MutableView& view) noexcept override {
     if (!wants(i)) return Status::error(Code::internal, "output %zu is not wanted", i);
@@ -36,21 +47,26 @@ class StepContext final : public EvalContext {
     } else {
       if (bytes > value_bytes(v))
         return Status::error(Code::internal, "output %zu has more elements than were planned", i);
-      data = workplace_.levels[static_cast<std::size_t>(frame_.loaded->depth)].arena.data() + v.offset;
+      data =
+          workplace_.levels[static_cast<std::size_t>(frame_.loaded->depth)].arena.data() + v.offset;
     }
     view = {v.dtype, dims, data, v.quant()};
     frame_.views[step_.outputs[i]] = view;
     return {};
   }
 
-  Status run(std::string_view name, std::span<const TensorView> in, std::span<TensorView> out) noexcept override {
+  Status run(std::string_view name, std::span<const TensorView> in,
+             std::span<TensorView> out) noexcept override {
     for (std::size_t s = 0; s < step_.nested.size(); s++)
-      if (step_.nested[s].name == name) return run_nested(step_.nested[s], *frame_.nested[at_][s], in, out);
+      if (step_.nested[s].name == name)
+        return run_nested(step_.nested[s], *frame_.nested[at_][s], in, out);
     return Status::error(Code::internal, "no subgraph of that name");
   }
 
  private:
-  const ProgramValue& value(std::size_t i) const noexcept { return frame_.program().values[step_.outputs[i]]; }
+  const ProgramValue& value(std::size_t i) const noexcept {
+    return frame_.program().values[step_.outputs[i]];
+  }
 
   Status run_nested(const NestedProgram& nested, NestedFrame& inner, std::span<const TensorView> in,
                     std::span<TensorView> out) noexcept;
@@ -71,22 +87,25 @@ bool fits(const ProgramValue& v, const TensorView& view) noexcept {
   return true;
 }
 
-Status StepContext::run_nested(const NestedProgram& nested, NestedFrame& inner, std::span<const TensorView> in,
-                               std::span<TensorView> out) noexcept {
+Status StepContext::run_nested(const NestedProgram& nested, NestedFrame& inner,
+                               std::span<const TensorView> in, std::span<TensorView> out) noexcept {
   const Program& p = nested.program;
   Frame& f = inner.frame;
   if (in.size() != p.inputs.size() || out.size() != p.outputs.size())
-    return Status::error(Code::bad_model, "the subgraph takes %zu inputs and gives %zu outputs, not %zu and %zu",
+    return Status::error(Code::bad_model,
+                         "the subgraph takes %zu inputs and gives %zu outputs, not %zu and %zu",
                          p.inputs.size(), p.outputs.size(), in.size(), out.size());
   for (std::size_t i = 0; i < in.size(); i++) {
     const ProgramValue& v = p.values[p.inputs[i]];
     if (!fits(v, in[i]))
-      return Status::error(Code::bad_argument, "the subgraph's input '%.80s' is of another type or has other dims",
+      return Status::error(Code::bad_argument,
+                           "the subgraph's input '%.80s' is of another type or has other dims",
                            v.name.c_str());
     f.views[p.inputs[i]] = in[i];
     f.views[p.inputs[i]].quant = v.quant();
   }
-  for (std::size_t i = 0; i < p.captured.size(); i++) f.views[p.captured[i]] = frame_.views[nested.captures[i]];
+  for (std::size_t i = 0; i < p.captured.size(); i++)
+    f.views[p.captured[i]] = frame_.views[nested.captures[i]];
   LONGSHORE_TRY(run_frame(f, workplace_));
   std::vector<Buffer>& buffers = inner.turns[inner.next];
   inner.next ^= 1;
@@ -103,7 +122,8 @@ Status StepContext::run_nested(const NestedProgram& nested, NestedFrame& inner, 
 
 void set_view(Frame& f, Workplace& workplace, std::uint32_t v) noexcept {
   const ProgramValue& value = f.program().values[v];
-  f.views[v].data = workplace.levels[static_cast<std::size_t>(f.loaded->depth)].arena.data() + value.offset;
+  f.views[v].data =
+      workplace.levels[static_cast<std::size_t>(f.loaded->depth)].arena.data() + value.offset;
 }
 
 Status run_kernel(Frame& f, Workplace& workplace, const LoadedStep& loaded) noexcept {
@@ -116,12 +136,14 @@ Status run_kernel(Frame& f, Workplace& workplace, const LoadedStep& loaded) noex
     f.outputs[i] = {view.dtype, view.shape, const_cast<void*>(view.data), view.quant};
   }
   Level& level = workplace.levels[static_cast<std::size_t>(f.loaded->depth)];
-  loaded.kernel->run({std::span(f.inputs).first(step.inputs.size()), std::span(f.outputs).first(step.outputs.size()),
+  loaded.kernel->run({std::span(f.inputs).first(step.inputs.size()),
+                      std::span(f.outputs).first(step.outputs.size()),
                       std::span(level.scratch.data(), level.scratch.capacity()), *workplace.pool});
   return {};
 }
 
-Status run_operator(Frame& f, Workplace& workplace, const LoadedStep& loaded, std::size_t at) noexcept {
+Status run_operator(Frame& f, Workplace& workplace, const LoadedStep& loaded,
+                    std::size_t at) noexcept {
   const Step& step = *loaded.step;
   Level& level = workplace.levels[static_cast<std::size_t>(f.loaded->depth)];
   const auto inputs = std::span(f.inputs).first(step.inputs.size());
@@ -135,13 +157,17 @@ Status run_operator(Frame& f, Workplace& workplace, const LoadedStep& loaded, st
   for (std::uint32_t v : step.outputs)
     if (v != no_index) f.views[v].data = nullptr;
   StepContext context(f, workplace, at, std::span(level.scratch.data(), scratch));
-  if (by_default) LONGSHORE_TRY(eval_dequantised(*loaded.op, context, level.floats, workplace.budget));
-  else if (loaded.quantised) LONGSHORE_TRY(loaded.op->eval_quantised(context));
-  else LONGSHORE_TRY(loaded.op->eval(context));
+  if (by_default)
+    LONGSHORE_TRY(eval_dequantised(*loaded.op, context, level.floats, workplace.budget));
+  else if (loaded.quantised)
+    LONGSHORE_TRY(loaded.op->eval_quantised(context));
+  else
+    LONGSHORE_TRY(loaded.op->eval(context));
   for (std::uint32_t v : step.outputs) {
     if (v == no_index) continue;
     if (!f.views[v].present())
-      return Status::error(Code::internal, "output '%.80s' was not computed", f.program().values[v].name.c_str());
+      return Status::error(Code::internal, "output '%.80s' was not computed",
+                           f.program().values[v].name.c_str());
     if (!fits(f.program().values[v], f.views[v]))
       return Status::error(Code::internal, "output '%.80s' has other dims than were planned",
                            f.program().values[v].name.c_str());
@@ -156,7 +182,8 @@ Status do_step(Frame& f, Workplace& workplace, std::size_t at) noexcept {
     f.views[step.outputs[0]].data = f.views[step.inputs[0]].data;
     return {};
   }
-  if (step.kind != Step::Kind::op) return Status::error(Code::unsupported, "a step of an NPU program outside of it");
+  if (step.kind != Step::Kind::op)
+    return Status::error(Code::unsupported, "a step of an NPU program outside of it");
   for (std::size_t i = 0; i < step.inputs.size(); i++)
     f.inputs[i] = step.inputs[i] == no_index ? TensorView{} : f.views[step.inputs[i]];
   return loaded.kernel ? run_kernel(f, workplace, loaded) : run_operator(f, workplace, loaded, at);
@@ -179,7 +206,8 @@ Status make_frame(const LoadedProgram& loaded, Workplace& workplace, Frame& f) n
       static constexpr std::byte nothing[64] = {};
       f.views[i].data = value_bytes(v) > 0 ? p.constants->bytes().data() + v.offset : nothing;
     }
-    if (p.machine.present && v.storage == Storage::arena) set_view(f, workplace, static_cast<std::uint32_t>(i));
+    if (p.machine.present && v.storage == Storage::arena)
+      set_view(f, workplace, static_cast<std::uint32_t>(i));
   }
   for (std::size_t i = 0; i < loaded.steps.size(); i++)
     for (const auto& nested : loaded.steps[i].nested) {
@@ -199,7 +227,8 @@ Status make_frame(const LoadedProgram& loaded, Workplace& workplace, Frame& f) n
   return {};
 }
 
-Status run_step(Frame& f, Workplace& workplace, std::size_t at, const StepObserver* observer) noexcept {
+Status run_step(Frame& f, Workplace& workplace, std::size_t at,
+                const StepObserver* observer) noexcept {
   using Clock = std::chrono::steady_clock;
   const Program& p = f.program();
   const Clock::time_point start = observer ? Clock::now() : Clock::time_point{};
@@ -207,7 +236,8 @@ Status run_step(Frame& f, Workplace& workplace, std::size_t at, const StepObserv
   if (!status.ok()) {
     const Step& step = p.steps[at];
     return Status::error(status.code(), "'%.60s' (%.40s): %s",
-                         step.layer == no_index ? "" : p.layers[step.layer].c_str(), step.name.c_str(), status.text());
+                         step.layer == no_index ? "" : p.layers[step.layer].c_str(),
+                         step.name.c_str(), status.text());
   }
   if (observer)
     observer->done(observer->self, p, static_cast<std::uint32_t>(at), f.views,
@@ -216,7 +246,8 @@ Status run_step(Frame& f, Workplace& workplace, std::size_t at, const StepObserv
 }
 
 Status run_frame(Frame& f, Workplace& workplace, const StepObserver* observer) noexcept {
-  for (std::size_t i = 0; i < f.loaded->steps.size(); i++) LONGSHORE_TRY(run_step(f, workplace, i, observer));
+  for (std::size_t i = 0; i < f.loaded->steps.size(); i++)
+    LONGSHORE_TRY(run_step(f, workplace, i, observer));
   return {};
 }
 

@@ -29,8 +29,8 @@ struct NestedFrame;
 struct Frame {
   const LoadedProgram* loaded = nullptr;
   std::vector<TensorView> views;
-  std::vector<Buffer> dynamic;        // of values with Storage::dynamic
-  std::vector<TensorView> inputs;     // of the running step
+  std::vector<Buffer> dynamic;     // of values with Storage::dynamic
+  std::vector<TensorView> inputs;  // of the running step
   std::vector<MutableView> outputs;
   std::vector<std::vector<std::unique_ptr<NestedFrame>>> nested;  // of each step
 
@@ -53,6 +53,7 @@ Status run_frame(Frame&, Workplace&, const StepObserver* = nullptr) noexcept;
 Status run_step(Frame&, Workplace&, std::size_t step, const StepObserver* = nullptr) noexcept;
 
 /// The default meaning on quantised values: dequantise, eval, quantise, with buffers that stay.
-Status eval_dequantised(const Operator&, EvalContext&, std::vector<Buffer>& floats, MemoryBudget&) noexcept;
+Status eval_dequantised(const Operator&, EvalContext&, std::vector<Buffer>& floats,
+                        MemoryBudget&) noexcept;
 
 }  // namespace longshore

@@ -12,9 +12,12 @@ std::string_view plain(std::string_view domain) { return domain == "ai.onnx" ? "
 class Loader {
  public:
   explicit Loader(LoadedModel& model)
-      : model_(model), isa_(model.options.limit_isa ? std::min(model.options.isa, cpu::best_isa()) : cpu::best_isa()) {}
+      : model_(model),
+        isa_(model.options.limit_isa ? std::min(model.options.isa, cpu::best_isa())
+                                     : cpu::best_isa()) {}
 
-  Status program(const Program& p, LoadedProgram& out, int depth, std::span<const cpu::Operand> captured) {
+  Status program(const Program& p, LoadedProgram& out, int depth,
+                 std::span<const cpu::Operand> captured) {
     out.program = &p;
     out.depth = depth;
     const auto level = static_cast<std::size_t>(depth);
@@ -30,7 +33,8 @@ class Loader {
       if (v.storage == Storage::constant) o.constant = p.constants->bytes().data() + v.offset;
       operands.push_back(o);
     }
-    for (std::size_t i = 0; i < p.captured.size(); i++) operands[p.captured[i]].constant = captured[i].constant;
+    for (std::size_t i = 0; i < p.captured.size(); i++)
+      operands[p.captured[i]].constant = captured[i].constant;
 
     out.steps.resize(p.steps.size());
     for (std::size_t i = 0; i < p.steps.size(); i++) {
@@ -38,15 +42,18 @@ class Loader {
       if (!status.ok()) {
         const std::uint32_t layer = p.steps[i].layer;
         return Status::error(status.code(), "step %zu '%.60s' (%.40s): %s", i,
-                             layer == no_index ? "" : p.layers[layer].c_str(), p.steps[i].name.c_str(), status.text());
+                             layer == no_index ? "" : p.layers[layer].c_str(),
+                             p.steps[i].name.c_str(), status.text());
       }
-      model_.scratch_bytes[level] = std::max(model_.scratch_bytes[level], out.steps[i].scratch_bytes);
+      model_.scratch_bytes[level] =
+          std::max(model_.scratch_bytes[level], out.steps[i].scratch_bytes);
     }
     return {};
   }
 
  private:
-  Status step(const Program& p, const Step& s, LoadedProgram& in, LoadedStep& out, std::span<const cpu::Operand> all) {
+  Status step(const Program& p, const Step& s, LoadedProgram& in, LoadedStep& out,
+              std::span<const cpu::Operand> all) {
     out.step = &s;
     if (s.kind != Step::Kind::op) return {};
     in.most_inputs = std::max(in.most_inputs, s.inputs.size());
@@ -65,7 +72,8 @@ class Loader {
       if (plain(each.domain) == plain(s.domain) && each.name == s.name) out.op = &each;
     if (out.op && out.op->schema) LONGSHORE_TRY(check_schema(*out.op->schema, s, inputs));
     if (model_.options.fast_kernels && s.nested.empty()) {
-      const cpu::BindRequest request{s.domain, s.name, s.attributes, inputs, outputs, p.numbers, isa_};
+      const cpu::BindRequest request{s.domain, s.name,    s.attributes, inputs,
+                                     outputs,  p.numbers, isa_};
       out.kernel = cpu::bind(request);
       if (!out.kernel && out.op) out.kernel = bind_table(*out.op, request);
     }
@@ -74,7 +82,8 @@ class Loader {
       return {};  // its scratch depends on the context's threads
     }
     if (!out.op || !out.op->eval)
-      return Status::error(Code::unsupported, "there is no kernel for operator '%.40s'", s.name.c_str());
+      return Status::error(Code::unsupported, "there is no kernel for operator '%.40s'",
+                           s.name.c_str());
     scratch(s, out, inputs);
     for (const NestedProgram& nested : s.nested) {
       std::vector<cpu::Operand> captured;
@@ -98,19 +107,23 @@ class Loader {
     if (!out.quantised || out.op->eval_quantised) return;
     for (TensorView& v : views)
       if (v.quant.count > 0) v.dtype = DType::f32;
-    out.scratch_bytes = std::max<std::uint64_t>(out.scratch_bytes, out.op->scratch({s.attributes, views}));
+    out.scratch_bytes =
+        std::max<std::uint64_t>(out.scratch_bytes, out.op->scratch({s.attributes, views}));
   }
 
-  static Status check_schema(const Schema& schema, const Step& s, const std::vector<cpu::Operand>& inputs) {
+  static Status check_schema(const Schema& schema, const Step& s,
+                             const std::vector<cpu::Operand>& inputs) {
     const auto& list = schema.inputs;
     const bool open = !list.empty() && list[list.size() - 1].presence == Presence::variadic;
     if (!open && inputs.size() > list.size())
-      return Status::error(Code::bad_model, "it has %zu inputs, at most %zu are allowed", inputs.size(), list.size());
+      return Status::error(Code::bad_model, "it has %zu inputs, at most %zu are allowed",
+                           inputs.size(), list.size());
     const bool open_outputs =
-        !schema.outputs.empty() && schema.outputs[schema.outputs.size() - 1].presence == Presence::variadic;
+        !schema.outputs.empty() &&
+        schema.outputs[schema.outputs.size() - 1].presence == Presence::variadic;
     if (!open_outputs && s.outputs.size() > schema.outputs.size())
-      return Status::error(Code::bad_model, "it has %zu outputs, at most %zu are allowed", s.outputs.size(),
-                           schema.outputs.size());
+      return Status::error(Code::bad_model, "it has %zu outputs, at most %zu are allowed",
+                           s.outputs.size(), schema.outputs.size());
     for (std::size_t i = 0; i < std::max(inputs.size(), list.size()) && !list.empty(); i++) {
       const Parameter& p = list[std::min(i, list.size() - 1)];
       const bool present = i < inputs.size() && inputs[i].present();
@@ -121,9 +134,11 @@ class Loader {
       }
       const DType t = inputs[i].quantised() ? DType::f32 : inputs[i].dtype;
       if (!p.types.has(t))
-        return Status::error(Code::bad_model, "its input '%.40s' cannot be of type %s", p.name.data(), name(t).data());
+        return Status::error(Code::bad_model, "its input '%.40s' cannot be of type %s",
+                             p.name.data(), name(t).data());
       for (std::size_t j = 0; j < i && !p.variable.empty(); j++) {
-        if (list[std::min(j, list.size() - 1)].variable != p.variable || !inputs[j].present()) continue;
+        if (list[std::min(j, list.size() - 1)].variable != p.variable || !inputs[j].present())
+          continue;
         if ((inputs[j].quantised() ? DType::f32 : inputs[j].dtype) != t)
           return Status::error(Code::bad_model, "its inputs %zu and %zu must have one type", j, i);
       }
@@ -131,9 +146,11 @@ class Loader {
     for (const AttributeSpec& a : schema.attributes) {
       if (!a.required) continue;
       const bool there = a.kind == AttributeKind::graph
-                             ? std::any_of(s.nested.begin(), s.nested.end(), [&](const NestedProgram& n) { return n.name == a.name; })
+                             ? std::any_of(s.nested.begin(), s.nested.end(),
+                                           [&](const NestedProgram& n) { return n.name == a.name; })
                              : s.attributes.has(a.name);
-      if (!there) return Status::error(Code::bad_model, "its attribute '%.40s' is missing", a.name.data());
+      if (!there)
+        return Status::error(Code::bad_model, "its attribute '%.40s' is missing", a.name.data());
     }
     return {};
   }
@@ -153,11 +170,13 @@ Result<std::shared_ptr<const LoadedModel>> load_model(Program program, const Loa
   const Program& p = model->program;
   if (const Status status = check_program(p, 0); !status.ok()) return status;
   if (p.arena_bytes > options.memory_limit_bytes)
-    return Status::error(Code::exhausted, "the program's arena of %llu bytes is over the limit of %llu",
+    return Status::error(Code::exhausted,
+                         "the program's arena of %llu bytes is over the limit of %llu",
                          static_cast<unsigned long long>(p.arena_bytes),
                          static_cast<unsigned long long>(options.memory_limit_bytes));
   for (std::uint32_t v : p.inputs) model->open_dims |= !p.values[v].fixed_shape;
-  if (const Status status = Loader(*model).program(p, model->main, 0, {}); !status.ok()) return status;
+  if (const Status status = Loader(*model).program(p, model->main, 0, {}); !status.ok())
+    return status;
   return std::shared_ptr<const LoadedModel>(std::move(model));
 }
 
@@ -182,7 +201,8 @@ std::uint64_t Model::context_bytes(int threads) const noexcept {
   for (std::uint64_t arena : loaded_->arena_bytes) bytes += arena;
   for (std::uint64_t scratch : loaded_->scratch_bytes) bytes += scratch;
   for (const LoadedStep& s : loaded_->main.steps)
-    if (s.kernel) kernel_scratch = std::max<std::uint64_t>(kernel_scratch, s.kernel->scratch_bytes(threads));
+    if (s.kernel)
+      kernel_scratch = std::max<std::uint64_t>(kernel_scratch, s.kernel->scratch_bytes(threads));
   return bytes + kernel_scratch;
 }
 

@@ -13,10 +13,10 @@ struct LoadedProgram;
 
 struct LoadedStep {
   const Step* step = nullptr;
-  const Operator* op = nullptr;               // null: `kernel` does it, or there is nothing to do
-  std::unique_ptr<cpu::BoundKernel> kernel;   // null: op->eval
+  const Operator* op = nullptr;              // null: `kernel` does it, or there is nothing to do
+  std::unique_ptr<cpu::BoundKernel> kernel;  // null: op->eval
   bool quantised = false;
-  bool known_scratch = false;                 // scratch_bytes holds for every run
+  bool known_scratch = false;  // scratch_bytes holds for every run
   std::uint64_t scratch_bytes = 0;
   std::vector<std::unique_ptr<LoadedProgram>> nested;
 };
@@ -24,7 +24,7 @@ struct LoadedStep {
 struct LoadedProgram {
   const Program* program = nullptr;
   std::vector<LoadedStep> steps;
-  int depth = 0;                  // 0: the main program
+  int depth = 0;                                  // 0: the main program
   std::size_t most_inputs = 0, most_outputs = 0;  // of one step
 };
 

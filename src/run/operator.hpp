@@ -13,8 +13,8 @@ struct Operator {
   std::size_t (*scratch)(const ScratchContext&) noexcept = nullptr;
   Status (*eval)(EvalContext&) noexcept = nullptr;
   Status (*eval_quantised)(EvalContext&) noexcept = nullptr;  // null: dequantise, eval, quantise
-  const Schema* schema = nullptr;  // checked at load where present
-  bool table = false;              // element i of output 0 depends on element i of input 0 alone
+  const Schema* schema = nullptr;                             // checked at load where present
+  bool table = false;  // element i of output 0 depends on element i of input 0 alone
 };
 
 }  // namespace longshore

@@ -14,7 +14,8 @@ struct Edge {
 /// Smaller is charged first.
 int rank(const Interval& interval, std::size_t engines) {
   static constexpr int by_queue[queue_count] = {2, 3, 0, 1};  // dma_in, dma_out, mac, vector
-  const int queue = interval.engine + 1 == engines ? queue_count : by_queue[interval.engine % queue_count];
+  const int queue =
+      interval.engine + 1 == engines ? queue_count : by_queue[interval.engine % queue_count];
   return static_cast<int>(interval.activity) * (queue_count + 1) + queue;
 }
 
@@ -41,9 +42,11 @@ void attribute_time(Timing& timing, std::size_t engines) {
         if (i != no_index &&
             (charged == nullptr || rank(timing.intervals[i], engines) < rank(*charged, engines)))
           charged = &timing.intervals[i];
-      const int activity = static_cast<int>(charged != nullptr ? charged->activity : Activity::idle);
+      const int activity =
+          static_cast<int>(charged != nullptr ? charged->activity : Activity::idle);
       timing.time.ns[activity] += ns;
-      if (charged != nullptr && charged->layer != no_index) timing.layers[charged->layer].time.ns[activity] += ns;
+      if (charged != nullptr && charged->layer != no_index)
+        timing.layers[charged->layer].time.ns[activity] += ns;
       since = edge.ns;
     }
     running[timing.intervals[edge.interval].engine] = edge.begins ? edge.interval : no_index;

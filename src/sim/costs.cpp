@@ -16,19 +16,25 @@ struct Mapping {
 
 Mapping map(Dataflow flow, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
   switch (flow) {
-    case Dataflow::output_stationary: return {m, n, k};
-    case Dataflow::input_stationary: return {k, m, n};
+    case Dataflow::output_stationary:
+      return {m, n, k};
+    case Dataflow::input_stationary:
+      return {k, m, n};
     case Dataflow::weight_stationary:
-    case Dataflow::block: break;
+    case Dataflow::block:
+      break;
   }
   return {k, n, m};
 }
 
-double systolic_overlapped(const Machine& machine, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
-  const std::uint64_t folds = systolic_folds(machine.dataflow, machine.mac_rows, machine.mac_columns, m, n, k);
+double systolic_overlapped(const Machine& machine, std::uint64_t m, std::uint64_t n,
+                           std::uint64_t k) {
+  const std::uint64_t folds =
+      systolic_folds(machine.dataflow, machine.mac_rows, machine.mac_columns, m, n, k);
   const std::uint64_t time = map(machine.dataflow, m, n, k).time;
   const std::uint64_t load = machine.dataflow == Dataflow::output_stationary ? 0 : machine.mac_rows;
-  // The next fold's operands load behind this one's stream; only the first load and the last drain show.
+  // The next fold's operands load behind this one's stream; only the first load and the last drain
+  // show.
   const std::uint64_t steady = std::max<std::uint64_t>(time, machine.mac_rows);
   return static_cast<double>(load + folds * steady + machine.mac_rows + machine.mac_columns - 2);
 }
@@ -51,36 +57,41 @@ double vector_work(const Machine& machine, const Operation& operation) {
     return vector_cycles(machine, f, elements, window);
   };
   if (const auto* o = std::get_if<Eltwise>(&operation))
-    return cost(o->function == Eltwise::Function::multiply ? VectorFunction::multiply : VectorFunction::add,
-                std::uint64_t{o->height} * o->width * o->channels);
+    return cost(
+        o->function == Eltwise::Function::multiply ? VectorFunction::multiply : VectorFunction::add,
+        std::uint64_t{o->height} * o->width * o->channels);
   if (const auto* o = std::get_if<Table>(&operation))
     return cost(VectorFunction::table, std::uint64_t{o->height} * o->width * o->channels);
   if (const auto* o = std::get_if<Requantise>(&operation))
     return cost(VectorFunction::requantise, std::uint64_t{o->height} * o->width * o->channels);
   if (const auto* o = std::get_if<Pool>(&operation))
-    return cost(o->function == Pool::Function::max ? VectorFunction::max_pool : VectorFunction::average_pool,
-                std::uint64_t{o->out_h} * o->out_w * o->channels, std::uint64_t{o->kernel_h} * o->kernel_w);
+    return cost(o->function == Pool::Function::max ? VectorFunction::max_pool
+                                                   : VectorFunction::average_pool,
+                std::uint64_t{o->out_h} * o->out_w * o->channels,
+                std::uint64_t{o->kernel_h} * o->kernel_w);
   if (const auto* o = std::get_if<Reduce>(&operation))
     return cost(VectorFunction::reduce, std::uint64_t{o->height} * o->width * o->channels);
   if (const auto* o = std::get_if<Resize>(&operation))
     return cost(VectorFunction::resize, std::uint64_t{o->out_h} * o->out_w * o->channels);
   if (const auto* o = std::get_if<Copy>(&operation))
-    return cost(VectorFunction::copy, std::uint64_t{o->count[0]} * o->count[1] * o->count[2] * o->run_bytes);
+    return cost(VectorFunction::copy,
+                std::uint64_t{o->count[0]} * o->count[1] * o->count[2] * o->run_bytes);
   if (const auto* o = std::get_if<Fill>(&operation))
-    return cost(VectorFunction::fill, std::uint64_t{o->count[0]} * o->count[1] * o->count[2] * o->run_bytes);
+    return cost(VectorFunction::fill,
+                std::uint64_t{o->count[0]} * o->count[1] * o->count[2] * o->run_bytes);
   return 0;
 }
 
 }  // namespace
 
-std::uint64_t systolic_folds(Dataflow flow, std::uint32_t rows, std::uint32_t columns, std::uint64_t m,
-                             std::uint64_t n, std::uint64_t k) noexcept {
+std::uint64_t systolic_folds(Dataflow flow, std::uint32_t rows, std::uint32_t columns,
+                             std::uint64_t m, std::uint64_t n, std::uint64_t k) noexcept {
   const Mapping s = map(flow, m, n, k);
   return divide_up(s.rows, rows) * divide_up(s.columns, columns);
 }
 
-std::uint64_t systolic_cycles(Dataflow flow, std::uint32_t rows, std::uint32_t columns, std::uint64_t m,
-                              std::uint64_t n, std::uint64_t k) noexcept {
+std::uint64_t systolic_cycles(Dataflow flow, std::uint32_t rows, std::uint32_t columns,
+                              std::uint64_t m, std::uint64_t n, std::uint64_t k) noexcept {
   // Per fold: load the stationary operand (R, not for output-stationary), then a skewed stream of T
   // through R rows and C columns. Cycles are counted from 0, hence the last -1.
   const std::uint64_t load = flow == Dataflow::output_stationary ? 0 : rows;
@@ -94,7 +105,8 @@ double conv_cycles(const Machine& machine, const Conv& c) noexcept {
   double cycles = 0;
   if (c.depthwise) {
     cycles = static_cast<double>(divide_up(c.out_c, machine.depthwise_lanes)) *
-             static_cast<double>(divide_up(std::uint64_t{c.kernel_h} * c.kernel_w, machine.depthwise_taps)) *
+             static_cast<double>(
+                 divide_up(std::uint64_t{c.kernel_h} * c.kernel_w, machine.depthwise_taps)) *
              static_cast<double>(pixels);
   } else if (machine.dataflow == Dataflow::block) {
     cycles = block_cycles(machine, c);
@@ -102,12 +114,13 @@ double conv_cycles(const Machine& machine, const Conv& c) noexcept {
     const std::uint64_t k = std::uint64_t{c.kernel_h} * c.kernel_w * c.in_c;
     cycles = machine.overlaps_folds
                  ? systolic_overlapped(machine, pixels, c.out_c, k)
-                 : static_cast<double>(systolic_cycles(machine.dataflow, machine.mac_rows, machine.mac_columns,
-                                                       pixels, c.out_c, k));
+                 : static_cast<double>(systolic_cycles(machine.dataflow, machine.mac_rows,
+                                                       machine.mac_columns, pixels, c.out_c, k));
   }
-  const double drain = machine.drain_elements_per_cycle > 0
-                           ? static_cast<double>(pixels * c.out_c) / machine.drain_elements_per_cycle
-                           : 0;
+  const double drain =
+      machine.drain_elements_per_cycle > 0
+          ? static_cast<double>(pixels * c.out_c) / machine.drain_elements_per_cycle
+          : 0;
   return machine.mac_setup_cycles + std::max(cycles, drain);
 }
 
@@ -142,12 +155,15 @@ DmaCost dma_cost(const Machine& machine, const Dma& dma, bool write) noexcept {
 
   // The channel walks the DRAM in address order, so neighbouring runs there are one burst train.
   std::uint64_t run = dma.run_bytes, dram_runs = runs;
-  std::uint64_t grain = std::gcd<std::uint64_t>(std::max(machine.dma_burst_bytes, 1u), dma.dram_address);
+  std::uint64_t grain =
+      std::gcd<std::uint64_t>(std::max(machine.dma_burst_bytes, 1u), dma.dram_address);
   bool dense = true, jointly = true;
   for (int i = 0; i < n; i++) {
     if (dense && loops[i].dram == run) {
-      if (jointly && loops[i].sram == joint) joint *= loops[i].count;
-      else jointly = false;
+      if (jointly && loops[i].sram == joint)
+        joint *= loops[i].count;
+      else
+        jointly = false;
       run *= loops[i].count;
       dram_runs /= loops[i].count;
     } else {
@@ -169,7 +185,8 @@ DmaCost dma_cost(const Machine& machine, const Dma& dma, bool write) noexcept {
   cost.setup_ns = machine.dma_setup_cycles * ns_per_cycle + latency;
   double rate = machine.dma_bytes_per_cycle / ns_per_cycle;
   if (latency > 0)  // Little's law: bytes in flight / latency
-    rate = std::min(rate, static_cast<double>(machine.dma_outstanding) * static_cast<double>(burst) / latency);
+    rate = std::min(
+        rate, static_cast<double>(machine.dma_outstanding) * static_cast<double>(burst) / latency);
   // The SRAM takes one word per cycle; a scattered byte costs a word.
   const std::uint64_t word = std::max(machine.sram_word_bytes, 1u);
   const double sram_cycles = joint == 0 ? 0

@@ -7,14 +7,14 @@
 
 namespace longshore {
 
-/// Cycles of a matrix product m x k times k x n on a systolic array of rows x columns, one fold after
-/// the other, as SCALE-Sim 3 counts them ("total cycles", without prefetch or stalls).
-/// `flow` is one of the three stationary ones.
-std::uint64_t systolic_cycles(Dataflow flow, std::uint32_t rows, std::uint32_t columns, std::uint64_t m,
-                              std::uint64_t n, std::uint64_t k) noexcept;
+/// Cycles of a matrix product m x k times k x n on a systolic array of rows x columns, one fold
+/// after the other, as SCALE-Sim 3 counts them ("total cycles", without prefetch or stalls). `flow`
+/// is one of the three stationary ones.
+std::uint64_t systolic_cycles(Dataflow flow, std::uint32_t rows, std::uint32_t columns,
+                              std::uint64_t m, std::uint64_t n, std::uint64_t k) noexcept;
 /// Folds of the same product: how often the array is filled anew.
-std::uint64_t systolic_folds(Dataflow flow, std::uint32_t rows, std::uint32_t columns, std::uint64_t m,
-                             std::uint64_t n, std::uint64_t k) noexcept;
+std::uint64_t systolic_folds(Dataflow flow, std::uint32_t rows, std::uint32_t columns,
+                             std::uint64_t m, std::uint64_t n, std::uint64_t k) noexcept;
 
 /// MAC cycles of a convolution tile: the greater of array and drain, plus set-up.
 double conv_cycles(const Machine&, const Conv&) noexcept;

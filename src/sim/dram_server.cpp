@@ -11,7 +11,8 @@ void DramServer::elapse(double now_ns) {
 }
 
 void DramServer::divide() {
-  // Water-filling: whoever wants less than an equal part gets all it wants, the rest is divided anew.
+  // Water-filling: whoever wants less than an equal part gets all it wants, the rest is divided
+  // anew.
   double left = capacity_;
   std::size_t open = transfers_.size();
   for (Transfer& t : transfers_) t.rate = -1;
@@ -34,7 +35,8 @@ void DramServer::divide() {
 
 void DramServer::start(std::uint32_t id, double now_ns, const DmaCost& cost) {
   elapse(now_ns);
-  transfers_.push_back({id, static_cast<double>(cost.dram_bytes), cost.bytes_per_ns, cost.dram_share, 0});
+  transfers_.push_back(
+      {id, static_cast<double>(cost.dram_bytes), cost.bytes_per_ns, cost.dram_share, 0});
   divide();
 }
 

@@ -8,8 +8,8 @@
 
 namespace longshore {
 
-/// Buffers that instructions reuse: the input tile widened to int16 with its zero point taken off, the
-/// weights in the order of the inner loop, accumulators.
+/// Buffers that instructions reuse: the input tile widened to int16 with its zero point taken off,
+/// the weights in the order of the inner loop, accumulators.
 struct Workspace {
   std::vector<std::int16_t> input, weights;
   std::vector<std::int32_t> accumulators;

@@ -10,7 +10,9 @@ namespace {
 
 using Bytes = std::int8_t*;
 
-std::int8_t* row(Bytes sram, const Tile& t, std::uint64_t y) { return sram + t.address + y * t.row_stride; }
+std::int8_t* row(Bytes sram, const Tile& t, std::uint64_t y) {
+  return sram + t.address + y * t.row_stride;
+}
 
 void table(const Table& o, Bytes sram) {
   std::int8_t entries[256];
@@ -26,8 +28,8 @@ void table(const Table& o, Bytes sram) {
 void requantise_copy(const Requantise& o, Bytes sram) {
   std::int8_t entries[256];
   for (int q = -128; q < 128; q++)
-    entries[q + 128] = static_cast<std::int8_t>(
-        quantise(dequantise(q, o.in_scale, o.in_zero), o.out_scale, o.out_zero, o.lowest, o.highest));
+    entries[q + 128] = static_cast<std::int8_t>(quantise(
+        dequantise(q, o.in_scale, o.in_zero), o.out_scale, o.out_zero, o.lowest, o.highest));
   for (std::uint64_t y = 0; y < o.height; y++)
     for (std::uint64_t x = 0; x < o.width; x++) {
       const std::int8_t* in = row(sram, o.in, y) + x * o.in.pixel_stride;
@@ -38,12 +40,14 @@ void requantise_copy(const Requantise& o, Bytes sram) {
 
 std::array<float, 256> values(float scale, std::int32_t zero) {
   std::array<float, 256> out;
-  for (int q = -128; q < 128; q++) out[static_cast<std::size_t>(q + 128)] = dequantise(q, scale, zero);
+  for (int q = -128; q < 128; q++)
+    out[static_cast<std::size_t>(q + 128)] = dequantise(q, scale, zero);
   return out;
 }
 
 void eltwise(const Eltwise& o, Bytes sram) {
-  const std::array<float, 256> a_values = values(o.a_scale, o.a_zero), b_values = values(o.b_scale, o.b_zero);
+  const std::array<float, 256> a_values = values(o.a_scale, o.a_zero),
+                               b_values = values(o.b_scale, o.b_zero);
   const auto run = [&](auto function) {
     for (std::uint64_t y = 0; y < o.height; y++)
       for (std::uint64_t x = 0; x < o.width; x++) {
@@ -53,14 +57,21 @@ void eltwise(const Eltwise& o, Bytes sram) {
         for (std::uint64_t c = 0; c < o.channels; c++) {
           const float va = a_values[static_cast<std::size_t>(a[c * o.a_channel_stride] + 128)];
           const float vb = b_values[static_cast<std::size_t>(b[c * o.b_channel_stride] + 128)];
-          out[c] = static_cast<std::int8_t>(quantise(function(va, vb), o.out_scale, o.out_zero, o.lowest, o.highest));
+          out[c] = static_cast<std::int8_t>(
+              quantise(function(va, vb), o.out_scale, o.out_zero, o.lowest, o.highest));
         }
       }
   };
   switch (o.function) {
-    case Eltwise::Function::add: run([](float a, float b) { return a + b; }); break;
-    case Eltwise::Function::subtract: run([](float a, float b) { return a - b; }); break;
-    case Eltwise::Function::multiply: run([](float a, float b) { return a * b; }); break;
+    case Eltwise::Function::add:
+      run([](float a, float b) { return a + b; });
+      break;
+    case Eltwise::Function::subtract:
+      run([](float a, float b) { return a - b; });
+      break;
+    case Eltwise::Function::multiply:
+      run([](float a, float b) { return a * b; });
+      break;
   }
 }
 
@@ -70,7 +81,8 @@ struct Taps {
   std::uint32_t count() const { return end - first; }
 };
 
-Taps inside(std::int64_t start, std::int64_t kernel, std::int64_t dilation, std::int64_t lowest, std::int64_t highest) {
+Taps inside(std::int64_t start, std::int64_t kernel, std::int64_t dilation, std::int64_t lowest,
+            std::int64_t highest) {
   Taps taps{0, 0};
   while (taps.first < kernel && start + taps.first * dilation < lowest) taps.first++;
   taps.end = taps.first;
@@ -82,8 +94,8 @@ Taps inside(std::int64_t start, std::int64_t kernel, std::int64_t dilation, std:
 Status mean_multiplier(float in_scale, float out_scale, std::uint64_t count, Multiplier& m) {
   m = make_multiplier(in_scale, 1.0f, out_scale * static_cast<float>(count));
   if (std::isfinite(m.real)) return {};
-  return Status::error(Code::bad_model, "the scales %g and %g are too far apart", static_cast<double>(in_scale),
-                       static_cast<double>(out_scale));
+  return Status::error(Code::bad_model, "the scales %g and %g are too far apart",
+                       static_cast<double>(in_scale), static_cast<double>(out_scale));
 }
 
 Status pool(const Pool& o, Bytes sram) {
@@ -104,7 +116,8 @@ Status pool(const Pool& o, Bytes sram) {
           const auto in_x = static_cast<std::uint64_t>(left + std::int64_t{j} * o.dilation_w);
           const std::int8_t* in = row(sram, o.in, in_y) + in_x * o.in.pixel_stride;
           if (max)
-            for (std::uint32_t c = 0; c < o.channels; c++) sums[c] = std::max<std::int32_t>(sums[c], in[c]);
+            for (std::uint32_t c = 0; c < o.channels; c++)
+              sums[c] = std::max<std::int32_t>(sums[c], in[c]);
           else
             for (std::uint32_t c = 0; c < o.channels; c++) sums[c] += in[c] - o.in_zero;
         }
@@ -116,15 +129,17 @@ Status pool(const Pool& o, Bytes sram) {
       }
       std::uint64_t count = std::uint64_t{rows.count()} * columns.count();
       if (o.count_include_pad) {
-        const Taps padded_columns = inside(left, o.kernel_w, o.dilation_w, -std::int64_t{o.pad_left},
-                                           std::int64_t{o.in_w} + o.pad_right);
+        const Taps padded_columns =
+            inside(left, o.kernel_w, o.dilation_w, -std::int64_t{o.pad_left},
+                   std::int64_t{o.in_w} + o.pad_right);
         count = std::uint64_t{padded_rows.count()} * padded_columns.count();
       }
       if (count == 0) count = 1;  // a window of padding alone: the sum is 0
       Multiplier m;
       LONGSHORE_TRY(mean_multiplier(o.in_scale, o.out_scale, count, m));
       for (std::uint32_t c = 0; c < o.channels; c++)
-        out[c] = static_cast<std::int8_t>(requantise(sums[c], m, o.out_zero, o.lowest, o.highest, o.rounding));
+        out[c] = static_cast<std::int8_t>(
+            requantise(sums[c], m, o.out_zero, o.lowest, o.highest, o.rounding));
     }
   }
   return {};
@@ -136,7 +151,8 @@ Status reduce(const Reduce& o, Bytes sram) {
   for (std::uint64_t y = 0; y < o.height; y++)
     for (std::uint64_t x = 0; x < o.width; x++) {
       const std::int8_t* in = row(sram, o.in, y) + x * o.in.pixel_stride;
-      for (std::uint32_t c = 0; c < o.channels; c++) sums[c] += static_cast<std::uint32_t>(in[c] - o.in_zero);
+      for (std::uint32_t c = 0; c < o.channels; c++)
+        sums[c] += static_cast<std::uint32_t>(in[c] - o.in_zero);
     }
   if (!o.finish) {
     std::memcpy(sram + o.accumulators, sums.data(), std::size_t{o.channels} * 4);
@@ -145,13 +161,14 @@ Status reduce(const Reduce& o, Bytes sram) {
   Multiplier m;
   LONGSHORE_TRY(mean_multiplier(o.in_scale, o.out_scale, o.divisor, m));
   for (std::uint32_t c = 0; c < o.channels; c++)
-    sram[o.out + c] = static_cast<std::int8_t>(
-        requantise(static_cast<std::int32_t>(sums[c]), m, o.out_zero, o.lowest, o.highest, o.rounding));
+    sram[o.out + c] = static_cast<std::int8_t>(requantise(
+        static_cast<std::int32_t>(sums[c]), m, o.out_zero, o.lowest, o.highest, o.rounding));
   return {};
 }
 
 Status resize(const Resize& o, Bytes sram) {
-  const auto source = [&](std::uint32_t i, std::uint32_t factor, std::uint32_t phase, std::uint32_t entries) {
+  const auto source = [&](std::uint32_t i, std::uint32_t factor, std::uint32_t phase,
+                          std::uint32_t entries) {
     if (factor > 0) return static_cast<std::uint32_t>((std::uint64_t{i} + phase) / factor);
     const auto* at = reinterpret_cast<const unsigned char*>(sram) + entries + std::uint64_t{i} * 2;
     return static_cast<std::uint32_t>(at[0] | at[1] << 8);
@@ -159,11 +176,13 @@ Status resize(const Resize& o, Bytes sram) {
   for (std::uint32_t y = 0; y < o.out_h; y++) {
     const std::uint32_t in_y = source(y, o.factor_h, o.phase_h, o.rows);
     if (in_y >= o.in_h)
-      return Status::error(Code::bad_model, "resize: row table leads to row %u of %u", in_y, o.in_h);
+      return Status::error(Code::bad_model, "resize: row table leads to row %u of %u", in_y,
+                           o.in_h);
     for (std::uint32_t x = 0; x < o.out_w; x++) {
       const std::uint32_t in_x = source(x, o.factor_w, o.phase_w, o.columns);
       if (in_x >= o.in_w)
-        return Status::error(Code::bad_model, "resize: column table leads to column %u of %u", in_x, o.in_w);
+        return Status::error(Code::bad_model, "resize: column table leads to column %u of %u", in_x,
+                             o.in_w);
       std::memcpy(row(sram, o.out, y) + std::uint64_t{x} * o.out.pixel_stride,
                   row(sram, o.in, in_y) + std::uint64_t{in_x} * o.in.pixel_stride, o.channels);
     }
@@ -174,13 +193,20 @@ Status resize(const Resize& o, Bytes sram) {
 }  // namespace
 
 Status execute_vector(const Operation& operation, std::int8_t* sram) noexcept {
-  if (const auto* o = std::get_if<Eltwise>(&operation)) eltwise(*o, sram);
-  else if (const auto* o = std::get_if<Table>(&operation)) table(*o, sram);
-  else if (const auto* o = std::get_if<Requantise>(&operation)) requantise_copy(*o, sram);
-  else if (const auto* o = std::get_if<Pool>(&operation)) return pool(*o, sram);
-  else if (const auto* o = std::get_if<Reduce>(&operation)) return reduce(*o, sram);
-  else if (const auto* o = std::get_if<Resize>(&operation)) return resize(*o, sram);
-  else return Status::error(Code::internal, "no such vector operation");
+  if (const auto* o = std::get_if<Eltwise>(&operation))
+    eltwise(*o, sram);
+  else if (const auto* o = std::get_if<Table>(&operation))
+    table(*o, sram);
+  else if (const auto* o = std::get_if<Requantise>(&operation))
+    requantise_copy(*o, sram);
+  else if (const auto* o = std::get_if<Pool>(&operation))
+    return pool(*o, sram);
+  else if (const auto* o = std::get_if<Reduce>(&operation))
+    return reduce(*o, sram);
+  else if (const auto* o = std::get_if<Resize>(&operation))
+    return resize(*o, sram);
+  else
+    return Status::error(Code::internal, "no such vector operation");
   return {};
 }
 

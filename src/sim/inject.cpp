@@ -15,8 +15,10 @@ using Random = std::mt19937_64;
 template <class T>
 std::string text(const T& value) {
   char out[48];
-  if constexpr (std::is_same_v<T, float>) std::snprintf(out, sizeof out, "%.9g", static_cast<double>(value));
-  else std::snprintf(out, sizeof out, "%lld", static_cast<long long>(value));
+  if constexpr (std::is_same_v<T, float>)
+    std::snprintf(out, sizeof out, "%.9g", static_cast<double>(value));
+  else
+    std::snprintf(out, sizeof out, "%lld", static_cast<long long>(value));
   return out;
 }
 
@@ -43,13 +45,17 @@ T other(const T& value, Role role, std::uint32_t semaphores, Random& random) {
   } else {
     if (role == Role::semaphore && semaphores > 1)
       return static_cast<T>((value + 1 + random() % (semaphores - 1)) % semaphores);
-    // Near misses are the changes that are easy to overlook: one more, one element or one line further,
-    // double, half, a flipped bit.
+    // Near misses are the changes that are easy to overlook: one more, one element or one line
+    // further, double, half, a flipped bit.
     switch (random() % 4) {
-      case 0: return value + 1;
-      case 1: return value >= 16 ? value - 16 : value + 16;
-      case 2: return value > 1 ? value / 2 : value + 2;
-      default: return value ^ (T{1} << random() % 20);
+      case 0:
+        return value + 1;
+      case 1:
+        return value >= 16 ? value - 16 : value + 16;
+      case 2:
+        return value > 1 ? value / 2 : value + 2;
+      default:
+        return value ^ (T{1} << random() % 20);
     }
   }
 }
@@ -86,8 +92,8 @@ std::optional<Injection> inject(const Program& program, std::uint64_t seed) {
         });
       },
       operation);
-  result.text = std::string(name(result.queue)) + "[" + std::to_string(at.index) + "] " + name(operation) + ": " +
-                result.field + " " + result.before + " -> " + result.after;
+  result.text = std::string(name(result.queue)) + "[" + std::to_string(at.index) + "] " +
+                name(operation) + ": " + result.field + " " + result.before + " -> " + result.after;
   return result;
 }
 

@@ -5,8 +5,8 @@
 
 namespace longshore {
 
-NpuMemory::NpuMemory(const Machine& machine, std::uint64_t arena_bytes, std::span<const std::byte> constants,
-                     bool poison)
+NpuMemory::NpuMemory(const Machine& machine, std::uint64_t arena_bytes,
+                     std::span<const std::byte> constants, bool poison)
     : sram_(machine.cores, std::vector<std::byte>(machine.sram_bytes)),
       dram_(machine.coherent ? 0 : arena_bytes),
       constants_(constants),
@@ -31,10 +31,12 @@ void NpuMemory::reset() noexcept {
 void NpuMemory::cpu_wrote(std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (bytes == 0) return;
   if (!shared_.empty()) return mark_dram(offset, bytes);
-  for (std::uint64_t i = offset / line_bytes_; i <= (offset + bytes - 1) / line_bytes_; i++) dirty_[i] = true;
+  for (std::uint64_t i = offset / line_bytes_; i <= (offset + bytes - 1) / line_bytes_; i++)
+    dirty_[i] = true;
 }
 
-void NpuMemory::clean(std::span<const std::byte> view, std::uint64_t offset, std::uint64_t bytes) noexcept {
+void NpuMemory::clean(std::span<const std::byte> view, std::uint64_t offset,
+                      std::uint64_t bytes) noexcept {
   for (std::uint64_t at = offset; at < offset + bytes; at += line_bytes_) {
     if (!dirty_[at / line_bytes_]) continue;
     const std::uint64_t n = std::min(line_bytes_, offset + bytes - at);
@@ -44,10 +46,12 @@ void NpuMemory::clean(std::span<const std::byte> view, std::uint64_t offset, std
   }
 }
 
-void NpuMemory::invalidate(std::span<std::byte> view, std::uint64_t offset, std::uint64_t bytes) noexcept {
+void NpuMemory::invalidate(std::span<std::byte> view, std::uint64_t offset,
+                           std::uint64_t bytes) noexcept {
   if (bytes == 0) return;
   std::memcpy(view.data() + offset, dram_.data() + offset, bytes);
-  for (std::uint64_t i = offset / line_bytes_; i <= (offset + bytes - 1) / line_bytes_; i++) dirty_[i] = false;
+  for (std::uint64_t i = offset / line_bytes_; i <= (offset + bytes - 1) / line_bytes_; i++)
+    dirty_[i] = false;
 }
 
 void NpuMemory::mark_dram(std::uint64_t offset, std::uint64_t bytes) noexcept {
@@ -64,14 +68,16 @@ Status NpuMemory::track(const Instruction& instruction) noexcept {
       if (region.write) {
         std::memset(written.data() + begin, 1, end - begin);
       } else if (const void* hole = std::memchr(written.data() + begin, 0, end - begin)) {
-        const auto at = static_cast<std::uint64_t>(static_cast<const unsigned char*>(hole) - written.data());
+        const auto at =
+            static_cast<std::uint64_t>(static_cast<const unsigned char*>(hole) - written.data());
         first = std::min(first, at);
       }
     });
     if (first != ~std::uint64_t{0})
-      return Status::error(Code::bad_model, "%s reads byte %llu of %s, which was never written (%s)",
-                           name(instruction.operation), static_cast<unsigned long long>(first), name(region.space),
-                           region.operand);
+      return Status::error(Code::bad_model,
+                           "%s reads byte %llu of %s, which was never written (%s)",
+                           name(instruction.operation), static_cast<unsigned long long>(first),
+                           name(region.space), region.operand);
   }
   return {};
 }

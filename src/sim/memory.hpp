@@ -9,20 +9,23 @@
 
 namespace longshore {
 
-/// The bytes that a simulated NPU works on. Without a coherent cache the CPU has its own view of the
-/// arena, which only clean and invalidate steps carry to and from the DRAM.
+/// The bytes that a simulated NPU works on. Without a coherent cache the CPU has its own view of
+/// the arena, which only clean and invalidate steps carry to and from the DRAM.
 class NpuMemory {
  public:
   /// `constants` must outlive the memory. `poison` keeps a flag per byte of SRAM and DRAM, so that
   /// a read of a byte that nobody wrote is an error.
-  NpuMemory(const Machine&, std::uint64_t arena_bytes, std::span<const std::byte> constants, bool poison);
+  NpuMemory(const Machine&, std::uint64_t arena_bytes, std::span<const std::byte> constants,
+            bool poison);
 
   /// Everything unwritten again; every byte is `fresh_byte`.
   void reset() noexcept;
   static constexpr std::byte fresh_byte{0xa5};
 
   std::span<std::byte> sram(int core) noexcept { return sram_[static_cast<std::size_t>(core)]; }
-  std::span<std::byte> dram() noexcept { return shared_.empty() ? std::span<std::byte>(dram_) : shared_; }
+  std::span<std::byte> dram() noexcept {
+    return shared_.empty() ? std::span<std::byte>(dram_) : shared_;
+  }
   /// Works on the CPU's own view from now on, as a coherent machine must. It is not reset.
   void share(std::span<std::byte> view) noexcept { shared_ = view; }
   std::span<const std::byte> constants() const noexcept { return constants_; }

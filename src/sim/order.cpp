@@ -29,7 +29,10 @@ struct Use {
 class Builder {
  public:
   Builder(const Program& program, std::vector<OrderProblem>& problems)
-      : program_(program), problems_(problems), lists_(engine_lists(program)), cpu_(cpu_engine(program.machine)) {
+      : program_(program),
+        problems_(problems),
+        lists_(engine_lists(program)),
+        cpu_(cpu_engine(program.machine)) {
     order_.engines = static_cast<std::uint32_t>(lists_.size());
   }
 
@@ -49,7 +52,8 @@ class Builder {
     }
     const Operation& operation = program_.queues[e % queue_count][index].operation;
     if (const auto* w = std::get_if<Wait>(&operation)) return {Kind::wait, w->semaphore, w->count};
-    if (const auto* s = std::get_if<Signal>(&operation)) return {Kind::signal, s->semaphore, s->count};
+    if (const auto* s = std::get_if<Signal>(&operation))
+      return {Kind::signal, s->semaphore, s->count};
     return {is_control(operation) ? Kind::nothing : Kind::effect};
   }
 
@@ -63,12 +67,14 @@ class Builder {
 
   void check_semaphores() {
     std::vector<Use> uses(program_.machine.semaphores);
-    const auto note = [&](std::uint32_t id, std::vector<EngineId>& engines, EngineId e, const Location& here,
-                          const Location& other, const char* what) {
+    const auto note = [&](std::uint32_t id, std::vector<EngineId>& engines, EngineId e,
+                          const Location& here, const Location& other, const char* what) {
       if (std::find(engines.begin(), engines.end(), e) != engines.end()) return;
       engines.push_back(e);
       if (engines.size() == 2)
-        problem(false, other, here, "semaphore " + std::to_string(id) + " is " + what + " two engines: " + place(other) + " and " + place(here));
+        problem(false, other, here,
+                "semaphore " + std::to_string(id) + " is " + what +
+                    " two engines: " + place(other) + " and " + place(here));
     };
     for (EngineId e = 0; e < lists_.size(); e++)
       for (std::uint32_t index : lists_[e]) {
@@ -89,15 +95,19 @@ class Builder {
     for (std::uint32_t id = 0; id < uses.size(); id++) {
       const Use& use = uses[id];
       if (use.signalled == use.waited) continue;
-      const std::string counts = "semaphore " + std::to_string(id) + " is given " + std::to_string(use.signalled) +
-                                 " and taken " + std::to_string(use.waited) + " in all";
+      const std::string counts = "semaphore " + std::to_string(id) + " is given " +
+                                 std::to_string(use.signalled) + " and taken " +
+                                 std::to_string(use.waited) + " in all";
       if (use.signalled == 0)
-        problem(false, use.last_wait, {}, counts + ": " + place(use.last_wait) + " waits without a signal");
+        problem(false, use.last_wait, {},
+                counts + ": " + place(use.last_wait) + " waits without a signal");
       else if (use.waited == 0)
-        problem(false, use.last_signal, {}, counts + ": nobody waits for " + place(use.last_signal));
+        problem(false, use.last_signal, {},
+                counts + ": nobody waits for " + place(use.last_signal));
       else
         problem(false, use.last_signal, use.last_wait,
-                counts + ": last given by " + place(use.last_signal) + ", last taken by " + place(use.last_wait));
+                counts + ": last given by " + place(use.last_signal) + ", last taken by " +
+                    place(use.last_wait));
     }
   }
 
@@ -147,8 +157,9 @@ class Builder {
     if (i.kind == Kind::wait) {
       const auto& given = given_[i.semaphore];
       const std::uint64_t total = taken_[i.semaphore] + i.count;
-      const auto match = std::lower_bound(given.begin(), given.end(), total,
-                                          [](const Given& g, std::uint64_t t) { return g.total < t; });
+      const auto match =
+          std::lower_bound(given.begin(), given.end(), total,
+                           [](const Given& g, std::uint64_t t) { return g.total < t; });
       if (match == given.end()) return false;
       taken_[i.semaphore] = total;
       taken_at_[i.semaphore].push_back({static_cast<std::uint32_t>(next_[e]), total});
@@ -164,7 +175,8 @@ class Builder {
   void check_limit(EngineId e, std::uint32_t index, std::uint32_t id, std::uint64_t total) {
     if (total <= program_.machine.semaphore_limit) return;
     std::uint64_t taken = 0;
-    // taken_at_ is by the waiter's position; the signaller's clock says how far the waiter surely is.
+    // taken_at_ is by the waiter's position; the signaller's clock says how far the waiter surely
+    // is.
     for (auto at = taken_at_[id].rbegin(); at != taken_at_[id].rend(); ++at) {
       const EngineId waiter = waiter_of(id);
       if (clock_[e][waiter] > at->first) {
@@ -173,9 +185,10 @@ class Builder {
       }
     }
     if (total - taken > program_.machine.semaphore_limit)
-      problem(false, {true, e, index}, {}, "semaphore " + std::to_string(id) + " may count beyond " +
-                                               std::to_string(program_.machine.semaphore_limit) + " at " +
-                                               place({true, e, index}));
+      problem(false, {true, e, index}, {},
+              "semaphore " + std::to_string(id) + " may count beyond " +
+                  std::to_string(program_.machine.semaphore_limit) + " at " +
+                  place({true, e, index}));
   }
 
   EngineId waiter_of(std::uint32_t id) const {
@@ -199,10 +212,12 @@ class Builder {
         if (i.kind != Kind::signal || i.semaphore != wait.semaphore) continue;
         given += i.count;
         if (given < total) continue;
-        const Location signal{true, other, lists_[other][at]}, blocker{true, other, lists_[other][next_[other]]};
+        const Location signal{true, other, lists_[other][at]},
+            blocker{true, other, lists_[other][next_[other]]};
         return problem(true, {true, e, index}, signal,
-                       "deadlock: " + place({true, e, index}) + " waits for semaphore " + std::to_string(wait.semaphore) +
-                           ", which " + place(signal) + " would signal, but " + place(blocker) + " blocks that engine");
+                       "deadlock: " + place({true, e, index}) + " waits for semaphore " +
+                           std::to_string(wait.semaphore) + ", which " + place(signal) +
+                           " would signal, but " + place(blocker) + " blocks that engine");
       }
   }
 
@@ -216,7 +231,8 @@ class Builder {
   std::vector<std::uint32_t> row_;
   std::vector<std::vector<Given>> given_;
   std::vector<std::uint64_t> taken_;
-  std::vector<std::vector<std::pair<std::uint32_t, std::uint64_t>>> taken_at_;  // position, units so far
+  std::vector<std::vector<std::pair<std::uint32_t, std::uint64_t>>>
+      taken_at_;  // position, units so far
 };
 
 }  // namespace

@@ -42,9 +42,9 @@ struct OrderProblem {
   std::string text;
 };
 
-/// One engine signals a semaphore and one waits for it, so the n-th unit taken is the n-th given and
-/// each wait has one signal that it follows. Fills `problems` and returns an order that stops at a
-/// deadlock.
+/// One engine signals a semaphore and one waits for it, so the n-th unit taken is the n-th given
+/// and each wait has one signal that it follows. Fills `problems` and returns an order that stops
+/// at a deadlock.
 Order order_of(const Program&, std::vector<OrderProblem>& problems);
 
 }  // namespace longshore

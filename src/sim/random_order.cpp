@@ -19,14 +19,20 @@ Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t s
     bool effect = false;
     if (e == cpu) {
       const Step& step = program.steps[index];
-      if (step.kind == Step::Kind::wait) wait = step.semaphore;
-      else if (step.kind == Step::Kind::signal) signal = step.semaphore;
-      else effect = true;
+      if (step.kind == Step::Kind::wait)
+        wait = step.semaphore;
+      else if (step.kind == Step::Kind::signal)
+        signal = step.semaphore;
+      else
+        effect = true;
     } else {
       const Operation& operation = program.queues[e % queue_count][index].operation;
-      if (const auto* w = std::get_if<Wait>(&operation)) wait = w->semaphore, count = w->count;
-      else if (const auto* s = std::get_if<Signal>(&operation)) signal = s->semaphore, count = s->count;
-      else effect = !is_control(operation);
+      if (const auto* w = std::get_if<Wait>(&operation))
+        wait = w->semaphore, count = w->count;
+      else if (const auto* s = std::get_if<Signal>(&operation))
+        signal = s->semaphore, count = s->count;
+      else
+        effect = !is_control(operation);
     }
     if (wait != no_index) {
       if (semaphores[wait] < count) return false;

@@ -21,7 +21,7 @@ struct Semaphore {
 struct EngineState {
   enum class Phase : std::uint8_t { blocked, timed, transfer, done };
   Phase phase = Phase::blocked;
-  std::size_t next = 0;  // into its list
+  std::size_t next = 0;   // into its list
   double end_ns = never;  // of the timed phase
   DmaCost dma;
   double transfer_start_ns = 0, transfer_end_ns = -1;
@@ -71,14 +71,17 @@ class EventLoop {
 
  private:
   std::uint32_t index(EngineId e) const { return lists_[e][engines_[e].next]; }
-  const Instruction& instruction(EngineId e) const { return program_.queues[e % queue_count][index(e)]; }
+  const Instruction& instruction(EngineId e) const {
+    return program_.queues[e % queue_count][index(e)];
+  }
   const Step& step() const { return program_.steps[index(cpu_)]; }
 
   void interval(EngineId e, std::uint32_t layer, Activity activity, double start, double end) {
     if (!(end > start)) return;
     result_.timing.intervals.push_back({e, index(e), layer, activity, start, end});
     result_.timing.busy_ns[e] += end - start;
-    if (layer != no_index) result_.timing.layers[layer].busy_ns[static_cast<int>(activity)] += end - start;
+    if (layer != no_index)
+      result_.timing.layers[layer].busy_ns[static_cast<int>(activity)] += end - start;
   }
 
   void signal(std::uint32_t id, std::uint64_t count, bool from_npu) {
@@ -172,10 +175,15 @@ class EventLoop {
     double ns = 0;
     Activity activity = Activity::host;
     switch (s.kind) {
-      case Step::Kind::op: ns = s.cost_us * 1e3; break;
-      case Step::Kind::view: break;
+      case Step::Kind::op:
+        ns = s.cost_us * 1e3;
+        break;
+      case Step::Kind::view:
+        break;
       case Step::Kind::clean:
-      case Step::Kind::invalidate: ns = machine_.coherent ? 0 : cache_op_ns(machine_, s.bytes); break;
+      case Step::Kind::invalidate:
+        ns = machine_.coherent ? 0 : cache_op_ns(machine_, s.bytes);
+        break;
       case Step::Kind::signal:
         ns = machine_.submit_us * 1e3;
         activity = Activity::dispatch;
@@ -196,7 +204,8 @@ class EventLoop {
     EngineState& state = engines_[e];
     if (e == cpu_) {
       const Step& s = step();
-      if (s.kind != Step::Kind::wait && s.kind != Step::Kind::signal) result_.order.push_back({e, index(e)});
+      if (s.kind != Step::Kind::wait && s.kind != Step::Kind::signal)
+        result_.order.push_back({e, index(e)});
       state.phase = EngineState::Phase::blocked;
       state.next++;
       if (s.kind == Step::Kind::signal) signal(s.semaphore, 1, false);
@@ -243,9 +252,12 @@ class EventLoop {
   Status deadlock(EngineId e) const {
     const std::uint32_t at = index(e);
     std::uint32_t id = 0, count = 1;
-    if (e == cpu_) id = step().semaphore;
-    else if (const auto* wait = std::get_if<Wait>(&instruction(e).operation)) id = wait->semaphore, count = wait->count;
-    return Status::error(Code::bad_model, "deadlock: %s[%u] waits for semaphore %u, which counts %llu of %u",
+    if (e == cpu_)
+      id = step().semaphore;
+    else if (const auto* wait = std::get_if<Wait>(&instruction(e).operation))
+      id = wait->semaphore, count = wait->count;
+    return Status::error(Code::bad_model,
+                         "deadlock: %s[%u] waits for semaphore %u, which counts %llu of %u",
                          engine_name(machine_, e).c_str(), at, id,
                          static_cast<unsigned long long>(semaphores_[id].count), count);
   }
@@ -282,11 +294,16 @@ std::vector<std::vector<std::uint32_t>> engine_lists(const Program& program) {
 
 const char* name(Activity activity) noexcept {
   switch (activity) {
-    case Activity::compute: return "compute";
-    case Activity::dma: return "dma";
-    case Activity::dispatch: return "dispatch";
-    case Activity::host: return "host";
-    case Activity::idle: return "idle";
+    case Activity::compute:
+      return "compute";
+    case Activity::dma:
+      return "dma";
+    case Activity::dispatch:
+      return "dispatch";
+    case Activity::host:
+      return "host";
+    case Activity::idle:
+      return "idle";
   }
   return "?";
 }

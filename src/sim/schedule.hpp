@@ -1,5 +1,5 @@
-// When everything happens: an event per instruction, no clock ticks. Time does not depend on data, so
-// one schedule serves every input.
+// When everything happens: an event per instruction, no clock ticks. Time does not depend on data,
+// so one schedule serves every input.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -69,9 +69,9 @@ struct Timing {
   std::uint64_t macs = 0;
   std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;  // useful bytes, bursts not counted
   std::uint64_t sram_peak_bytes = 0;                        // highest byte used, greatest core
-  std::uint64_t arena_peak_bytes = 0;                       // highest byte of the arena that a DMA uses
-  double energy_uj = 0;             // 0 where the machine has no numbers
-  std::vector<Interval> intervals;  // by start
+  std::uint64_t arena_peak_bytes = 0;  // highest byte of the arena that a DMA uses
+  double energy_uj = 0;                // 0 where the machine has no numbers
+  std::vector<Interval> intervals;     // by start
   std::vector<MarkTime> marks;
 };
 

@@ -5,8 +5,8 @@
 
 namespace longshore {
 
-/// Who wrote each byte of a memory last, and who read it since: event numbers + 1, 0 for none. Kept per
-/// block of 64 bytes, per byte only where an access covered a part of a block.
+/// Who wrote each byte of a memory last, and who read it since: event numbers + 1, 0 for none. Kept
+/// per block of 64 bytes, per byte only where an access covered a part of a block.
 class Shadow {
  public:
   static constexpr std::uint64_t block_bytes = 64;
@@ -17,9 +17,10 @@ class Shadow {
         blocks_((bytes + block_bytes - 1) / block_bytes * width_),
         fine_((bytes + block_bytes - 1) / block_bytes, 0) {}
 
-  /// Calls visit(begin, end, cell) for stretches of [begin, end) with one state; cell[0] is the last
-  /// writer, cell[1 + r] the last reader r since. `visit` may change the cell. `whole`: the state is the
-  /// same for all bytes afterwards (a write), so that a block covered wholly is one cell again.
+  /// Calls visit(begin, end, cell) for stretches of [begin, end) with one state; cell[0] is the
+  /// last writer, cell[1 + r] the last reader r since. `visit` may change the cell. `whole`: the
+  /// state is the same for all bytes afterwards (a write), so that a block covered wholly is one
+  /// cell again.
   template <class Visit>
   void each(std::uint64_t begin, std::uint64_t end, bool whole, Visit&& visit) {
     for (std::uint64_t at = begin; at < end;) {
@@ -31,7 +32,8 @@ class Shadow {
       } else {
         if (fine_[block] == 0) refine(block);
         std::uint32_t* cells = bytes_[fine_[block] - 1].data();
-        for (std::uint64_t b = at; b < stop; b++) visit(b, b + 1, cells + (b - block_begin) * width_);
+        for (std::uint64_t b = at; b < stop; b++)
+          visit(b, b + 1, cells + (b - block_begin) * width_);
         if (whole && covered) coarsen(block);
       }
       at = stop;
@@ -49,7 +51,8 @@ class Shadow {
     }
     auto& cells = bytes_[fine_[block] - 1];
     for (std::uint64_t b = 0; b < block_bytes; b++)
-      for (std::uint32_t i = 0; i < width_; i++) cells[b * width_ + i] = blocks_[block * width_ + i];
+      for (std::uint32_t i = 0; i < width_; i++)
+        cells[b * width_ + i] = blocks_[block * width_ + i];
   }
   void coarsen(std::uint64_t block) {
     const auto& cells = bytes_[fine_[block] - 1];

@@ -24,19 +24,23 @@ Result<Simulator> Simulator::create(const Program& program, SimulatorOptions opt
   return simulator;
 }
 
-Status Simulator::run(std::span<std::byte> arena, Host& host) noexcept { return run(arena, host, schedule_.order); }
+Status Simulator::run(std::span<std::byte> arena, Host& host) noexcept {
+  return run(arena, host, schedule_.order);
+}
 
-Status Simulator::run_in_random_order(std::span<std::byte> arena, Host& host, std::uint64_t seed) noexcept {
+Status Simulator::run_in_random_order(std::span<std::byte> arena, Host& host,
+                                      std::uint64_t seed) noexcept {
   const Result<std::vector<Effect>> order = random_order(*program_, seed);
   if (!order.ok()) return order.status();
   return run(arena, host, *order);
 }
 
-Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Effect> order) noexcept {
+Status Simulator::run(std::span<std::byte> arena, Host& host,
+                      std::span<const Effect> order) noexcept {
   const Program& program = *program_;
   if (arena.size() != program.arena_bytes)
-    return Status::error(Code::bad_argument, "an arena of %zu bytes, the program needs %llu", arena.size(),
-                         static_cast<unsigned long long>(program.arena_bytes));
+    return Status::error(Code::bad_argument, "an arena of %zu bytes, the program needs %llu",
+                         arena.size(), static_cast<unsigned long long>(program.arena_bytes));
   const EngineId cpu = cpu_engine(program.machine);
   const bool shared = program.machine.coherent && program.machine.present;
   if (shared) memory_->share(arena);
@@ -46,8 +50,9 @@ Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Ef
       const Instruction& instruction = program.queues[effect.engine % queue_count][effect.index];
       const Status status = execute(instruction, *memory_, workspace_);
       if (!status.ok())
-        return Status::error(status.code(), "%s[%u]: %s", engine_name(program.machine, effect.engine).c_str(),
-                             effect.index, status.text());
+        return Status::error(status.code(), "%s[%u]: %s",
+                             engine_name(program.machine, effect.engine).c_str(), effect.index,
+                             status.text());
       continue;
     }
     const Step& step = program.steps[effect.index];
@@ -62,7 +67,8 @@ Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Ef
       case Step::Kind::invalidate:
         if (!shared && program.machine.present) memory_->invalidate(arena, step.offset, step.bytes);
         break;
-      default: break;
+      default:
+        break;
     }
   }
   return {};
@@ -72,7 +78,8 @@ void Simulator::mark_written(std::uint32_t value) noexcept {
   if (value == no_index || !program_->machine.present) return;
   const ProgramValue& v = program_->values[value];
   if (v.storage == Storage::arena && v.fixed_shape)
-    memory_->cpu_wrote(v.offset, static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype));
+    memory_->cpu_wrote(v.offset,
+                       static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype));
 }
 
 Result<Timing> predict(const Program& program) noexcept {

@@ -22,8 +22,8 @@ struct SimulatorOptions {
   bool poison = false;  // an NPU read of a byte that nobody wrote is an error; slower
 };
 
-/// A program made ready: checked, timed, with its memories. Not for two threads at once. The program
-/// must outlive it.
+/// A program made ready: checked, timed, with its memories. Not for two threads at once. The
+/// program must outlive it.
 class Simulator {
  public:
   static Result<Simulator> create(const Program&, SimulatorOptions = {}) noexcept;
@@ -31,8 +31,8 @@ class Simulator {
   const Timing& timing() const noexcept { return schedule_.timing; }
 
   /// One inference with exact bytes, in the order of the schedule. `arena` is the CPU's view of the
-  /// arena (Program::arena_bytes); with a coherent machine the NPU works on it as well. SRAM and DRAM
-  /// begin unwritten. An error names the instruction.
+  /// arena (Program::arena_bytes); with a coherent machine the NPU works on it as well. SRAM and
+  /// DRAM begin unwritten. An error names the instruction.
   Status run(std::span<std::byte> arena, Host&) noexcept;
   /// The same in a legal order drawn at random.
   Status run_in_random_order(std::span<std::byte> arena, Host&, std::uint64_t seed) noexcept;

@@ -15,15 +15,18 @@ struct Line {
   std::uint32_t dropped = 0;      // invalidated while dirty
   std::uint32_t invalidated = 0;  // the latest
   std::uint32_t npu_write = 0;    // the latest
-  /// A CPU's write to a part of the line whose cached rest was older than an NPU's store: whenever the
-  /// line is written back, that store is overwritten.
+  /// A CPU's write to a part of the line whose cached rest was older than an NPU's store: whenever
+  /// the line is written back, that store is overwritten.
   std::uint32_t tears = 0;
 };
 
 class Verifier {
  public:
   Verifier(const Program& program, std::size_t most)
-      : program_(program), machine_(program.machine), most_(most), cpu_(cpu_engine(program.machine)) {}
+      : program_(program),
+        machine_(program.machine),
+        most_(most),
+        cpu_(cpu_engine(program.machine)) {}
 
   std::vector<Refusal> run() {
     if (!machine_.present) {
@@ -56,7 +59,8 @@ class Verifier {
 
   void check_instructions() {
     if (!check(machine_).ok()) return malformed(check(machine_));
-    const MemorySizes sizes{program_.arena_bytes, program_.constants ? program_.constants->size() : 0};
+    const MemorySizes sizes{program_.arena_bytes,
+                            program_.constants ? program_.constants->size() : 0};
     for (int q = 0; q < queue_count; q++)
       for (std::uint32_t i = 0; i < program_.queues[q].size(); i++) {
         const Instruction& instruction = program_.queues[q][i];
@@ -76,8 +80,8 @@ class Verifier {
           r.end = region.end();
           break;
         }
-        r.text = std::string(name(static_cast<Queue>(q))) + "[" + std::to_string(i) + "]: " + status.text() + ": " +
-                 print(instruction);
+        r.text = std::string(name(static_cast<Queue>(q))) + "[" + std::to_string(i) +
+                 "]: " + status.text() + ": " + print(instruction);
         add(std::move(r));
       }
   }
@@ -88,11 +92,14 @@ class Verifier {
   }
   std::string described(const Location& l) const {
     if (l.engine == cpu_)
-      return l.index == program_.steps.size() ? "the caller, who reads the outputs at the end"
-                                              : place(l) + " `" + print(program_.steps[l.index]) + "`";
+      return l.index == program_.steps.size()
+                 ? "the caller, who reads the outputs at the end"
+                 : place(l) + " `" + print(program_.steps[l.index]) + "`";
     return place(l) + " `" + print(program_.queues[l.engine % queue_count][l.index]) + "`";
   }
-  std::string detail(const Location& l) const { return l.present ? "; " + described(l) : std::string(); }
+  std::string detail(const Location& l) const {
+    return l.present ? "; " + described(l) : std::string();
+  }
 
   void add(Refusal refusal) {
     if (refusals_.size() < most_) refusals_.push_back(std::move(refusal));
@@ -103,11 +110,13 @@ class Verifier {
   }
 
   /// Neighbouring bytes of the same pair make one refusal.
-  void report(Refusal::Kind kind, std::uint32_t first, std::uint32_t second, bool both, Space space, std::uint32_t core,
-              std::uint64_t begin, std::uint64_t end, const char* why) {
-    const Location a = both ? location(first) : location(second), b = both ? location(second) : Location{};
+  void report(Refusal::Kind kind, std::uint32_t first, std::uint32_t second, bool both, Space space,
+              std::uint32_t core, std::uint64_t begin, std::uint64_t end, const char* why) {
+    const Location a = both ? location(first) : location(second),
+                   b = both ? location(second) : Location{};
     for (auto r = refusals_.rbegin(); r != refusals_.rend(); ++r)
-      if (r->kind == kind && r->first == a && r->second == b && r->space == space && r->core == core) {
+      if (r->kind == kind && r->first == a && r->second == b && r->space == space &&
+          r->core == core) {
         r->begin = std::min(r->begin, begin);
         r->end = std::max(r->end, end);
         return;
@@ -119,23 +128,27 @@ class Verifier {
 
   void finish_texts() {
     for (Refusal& r : refusals_) {
-      const std::string where = std::string(name(r.space)) +
-                                (r.space == Space::sram && machine_.cores > 1 ? "." + std::to_string(r.core) : "") +
-                                " bytes " + std::to_string(r.begin) + ".." + std::to_string(r.end - 1);
+      const std::string where =
+          std::string(name(r.space)) +
+          (r.space == Space::sram && machine_.cores > 1 ? "." + std::to_string(r.core) : "") +
+          " bytes " + std::to_string(r.begin) + ".." + std::to_string(r.end - 1);
       r.text = std::string(name(r.kind)) + " at " + where + ": " + described(r.first) +
                (r.second.present ? " and " + described(r.second) : std::string()) + ": " + r.text;
     }
   }
 
   void walk() {
-    for (std::uint32_t c = 0; c < machine_.cores; c++) sram_.emplace_back(machine_.sram_bytes, queue_count);
+    for (std::uint32_t c = 0; c < machine_.cores; c++)
+      sram_.emplace_back(machine_.sram_bytes, queue_count);
     arena_.emplace_back(program_.arena_bytes, order_.engines);
     if (!machine_.coherent)
       lines_.resize(static_cast<std::size_t>(program_.arena_bytes / machine_.cache_line_bytes) + 1);
     for (std::uint32_t e = 0; e < order_.events.size() && refusals_.size() < most_; e++) {
       const Order::Event& event = order_.events[e];
-      if (event.engine == cpu_) cpu_event(e);
-      else npu_event(e, program_.queues[event.engine % queue_count][event.index]);
+      if (event.engine == cpu_)
+        cpu_event(e);
+      else
+        npu_event(e, program_.queues[event.engine % queue_count][event.index]);
     }
     finish_texts();
   }
@@ -146,12 +159,14 @@ class Verifier {
     return order_.events[past].engine == order_.events[now].engine || order_.before(past, now);
   }
 
-  void access(Shadow& shadow, Space space, std::uint32_t core, std::uint64_t begin, std::uint64_t end, bool write,
-              std::uint32_t reader, std::uint32_t readers, std::uint32_t now) {
+  void access(Shadow& shadow, Space space, std::uint32_t core, std::uint64_t begin,
+              std::uint64_t end, bool write, std::uint32_t reader, std::uint32_t readers,
+              std::uint32_t now) {
     shadow.each(begin, end, write, [&](std::uint64_t from, std::uint64_t to, std::uint32_t* cell) {
       if (cell[0] != 0 && !ordered(cell[0], now))
         report(Refusal::Kind::race, cell[0] - 1, now, true, space, core, from, to,
-               write ? "both write, and nothing orders them" : "a write and a read, and nothing orders them");
+               write ? "both write, and nothing orders them"
+                     : "a write and a read, and nothing orders them");
       if (write) {
         for (std::uint32_t r = 0; r < readers; r++) {
           if (cell[1 + r] != 0 && !ordered(cell[1 + r], now))
@@ -160,7 +175,8 @@ class Verifier {
           cell[1 + r] = 0;
         }
       } else if (cell[0] == 0) {
-        report(Refusal::Kind::unwritten, 0, now, false, space, core, from, to, "it reads what nobody wrote");
+        report(Refusal::Kind::unwritten, 0, now, false, space, core, from, to,
+               "it reads what nobody wrote");
       }
       if (space == Space::arena && !machine_.coherent) coherence(cell[0], now, from, to, write);
       cell[write ? 0 : 1 + reader] = now + 1;
@@ -172,7 +188,8 @@ class Verifier {
       if (region.space == Space::constants) continue;
       const bool sram = region.space == Space::sram;
       Shadow& shadow = sram ? sram_[instruction.core] : arena_[0];
-      const std::uint32_t reader = sram ? static_cast<std::uint32_t>(instruction.queue) : engine_of(instruction);
+      const std::uint32_t reader =
+          sram ? static_cast<std::uint32_t>(instruction.queue) : engine_of(instruction);
       each_run(region, [&](std::uint64_t begin, std::uint64_t end) {
         access(shadow, region.space, sram ? instruction.core : 0, begin, end, region.write, reader,
                sram ? queue_count : order_.engines, now);
@@ -184,11 +201,14 @@ class Verifier {
     if (value == no_index) return;
     const ProgramValue& v = program_.values[value];
     if (v.storage != Storage::arena || !v.fixed_shape) return;
-    const std::uint64_t bytes = static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype);
-    access(arena_[0], Space::arena, 0, v.offset, v.offset + bytes, write, cpu_, order_.engines, now);
+    const std::uint64_t bytes =
+        static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype);
+    access(arena_[0], Space::arena, 0, v.offset, v.offset + bytes, write, cpu_, order_.engines,
+           now);
     if (!write || bytes == 0 || machine_.coherent) return;
     const std::uint64_t size = machine_.cache_line_bytes, begin = v.offset, end = v.offset + bytes;
-    const std::uint64_t first = begin / size * size, after = std::min((end + size - 1) / size * size, program_.arena_bytes);
+    const std::uint64_t first = begin / size * size,
+                        after = std::min((end + size - 1) / size * size, program_.arena_bytes);
     tear(first, begin, now);
     tear(end, after, now);
   }
@@ -197,15 +217,19 @@ class Verifier {
   void tear(std::uint64_t begin, std::uint64_t end, std::uint32_t now) {
     if (begin >= end) return;
     Line& line = lines_[begin / machine_.cache_line_bytes];
-    if (line.npu_write == 0 || (line.invalidated != 0 && ordered(line.npu_write, line.invalidated - 1))) return;
+    if (line.npu_write == 0 ||
+        (line.invalidated != 0 && ordered(line.npu_write, line.invalidated - 1)))
+      return;
     line.tears = now + 1;
-    arena_[0].each(begin, end, false, [&](std::uint64_t from, std::uint64_t to, std::uint32_t* cell) {
-      if (cell[0] == 0 || order_.events[cell[0] - 1].engine == cpu_) return;
-      for (std::uint32_t r = 0; r < order_.engines; r++)
-        if (cell[1 + r] != 0 && !ordered(cell[1 + r], now))
-          report(Refusal::Kind::lost, cell[1 + r] - 1, now, true, Space::arena, 0, from, to,
-                 "the CPU's write to another part of the line may bring older bytes back before the read");
-    });
+    arena_[0].each(
+        begin, end, false, [&](std::uint64_t from, std::uint64_t to, std::uint32_t* cell) {
+          if (cell[0] == 0 || order_.events[cell[0] - 1].engine == cpu_) return;
+          for (std::uint32_t r = 0; r < order_.engines; r++)
+            if (cell[1 + r] != 0 && !ordered(cell[1 + r], now))
+              report(Refusal::Kind::lost, cell[1 + r] - 1, now, true, Space::arena, 0, from, to,
+                     "the CPU's write to another part of the line may bring older bytes back "
+                     "before the read");
+        });
   }
 
   void cpu_event(std::uint32_t now) {
@@ -236,7 +260,8 @@ class Verifier {
   }
 
   /// `writer`: who wrote these bytes last, before this access.
-  void coherence(std::uint32_t writer, std::uint32_t now, std::uint64_t begin, std::uint64_t end, bool write) {
+  void coherence(std::uint32_t writer, std::uint32_t now, std::uint64_t begin, std::uint64_t end,
+                 bool write) {
     const bool by_cpu = order_.events[now].engine == cpu_;
     const bool from_cpu = writer != 0 && order_.events[writer - 1].engine == cpu_;
     const std::uint64_t size = machine_.cache_line_bytes;
@@ -247,26 +272,32 @@ class Verifier {
         report(kind, other - 1, now, true, Space::arena, 0, from, to, why);
       };
       if (!write && writer != 0 && !from_cpu && line.tears > writer)
-        refuse(Refusal::Kind::lost, line.tears, "the CPU's write to another part of the line brings older bytes back here");
+        refuse(Refusal::Kind::lost, line.tears,
+               "the CPU's write to another part of the line brings older bytes back here");
       if (!by_cpu && write) line.npu_write = now + 1;
       if (by_cpu && write) {
         line.cpu_write = now + 1;
         line.cleaned = line.dropped = 0;
       } else if (by_cpu && writer != 0) {
         if (from_cpu && line.dropped != 0)
-          refuse(Refusal::Kind::lost, line.dropped, "the CPU's own bytes were invalidated before they were cleaned");
+          refuse(Refusal::Kind::lost, line.dropped,
+                 "the CPU's own bytes were invalidated before they were cleaned");
         if (!from_cpu && (line.invalidated == 0 || !ordered(writer, line.invalidated - 1)))
-          refuse(Refusal::Kind::stale, writer, "the CPU reads bytes of the NPU without an invalidate after the store");
+          refuse(Refusal::Kind::stale, writer,
+                 "the CPU reads bytes of the NPU without an invalidate after the store");
       } else if (!write && from_cpu) {
         if (line.dropped != 0)
-          refuse(Refusal::Kind::lost, line.dropped, "the CPU's bytes were invalidated before they were cleaned");
+          refuse(Refusal::Kind::lost, line.dropped,
+                 "the CPU's bytes were invalidated before they were cleaned");
         else if (line.cleaned == 0 || !ordered(line.cleaned, now))
-          refuse(Refusal::Kind::stale, writer, "the NPU reads bytes of the CPU without a clean in between");
+          refuse(Refusal::Kind::stale, writer,
+                 "the NPU reads bytes of the CPU without a clean in between");
       } else if (!by_cpu && write && line.cpu_write != 0) {
         const std::uint32_t settled = line.cleaned != 0 ? line.cleaned : line.dropped;
         if (settled == 0 || !ordered(settled, now))
           refuse(Refusal::Kind::lost, line.cpu_write,
-                 "the CPU's cache may still write its line back over the NPU's bytes: clean or invalidate first");
+                 "the CPU's cache may still write its line back over the NPU's bytes: clean or "
+                 "invalidate first");
       }
     }
   }
@@ -285,18 +316,27 @@ class Verifier {
 
 const char* name(Refusal::Kind kind) noexcept {
   switch (kind) {
-    case Refusal::Kind::malformed: return "malformed";
-    case Refusal::Kind::semaphore: return "semaphore";
-    case Refusal::Kind::deadlock: return "deadlock";
-    case Refusal::Kind::race: return "race";
-    case Refusal::Kind::unwritten: return "unwritten bytes";
-    case Refusal::Kind::stale: return "stale bytes";
-    case Refusal::Kind::lost: return "lost bytes";
+    case Refusal::Kind::malformed:
+      return "malformed";
+    case Refusal::Kind::semaphore:
+      return "semaphore";
+    case Refusal::Kind::deadlock:
+      return "deadlock";
+    case Refusal::Kind::race:
+      return "race";
+    case Refusal::Kind::unwritten:
+      return "unwritten bytes";
+    case Refusal::Kind::stale:
+      return "stale bytes";
+    case Refusal::Kind::lost:
+      return "lost bytes";
   }
   return "?";
 }
 
-std::vector<Refusal> verify(const Program& program, std::size_t most) { return Verifier(program, most).run(); }
+std::vector<Refusal> verify(const Program& program, std::size_t most) {
+  return Verifier(program, most).run();
+}
 
 Status verified(const Program& program) {
   const std::vector<Refusal> refusals = verify(program, 1);

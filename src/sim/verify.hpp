@@ -19,14 +19,14 @@ struct Refusal {
     race,       // two accesses to a byte, one a write, with no order between them
     unwritten,  // a read of a byte that nobody wrote
     stale,      // CPU and NPU share a byte without the clean or invalidate between
-    lost,       // a dirty line of the CPU may overwrite, or an invalidate may drop, what was written
+    lost,  // a dirty line of the CPU may overwrite, or an invalidate may drop, what was written
   };
   Kind kind = Kind::malformed;
   Location first, second;  // the earlier and the later access; second may be absent
   Space space = Space::sram;
-  std::uint32_t core = 0;                // of the SRAM
-  std::uint64_t begin = 0, end = 0;      // bytes [begin, end) of `space`; equal: no bytes at stake
-  std::string text;                      // names both in full
+  std::uint32_t core = 0;            // of the SRAM
+  std::uint64_t begin = 0, end = 0;  // bytes [begin, end) of `space`; equal: no bytes at stake
+  std::string text;                  // names both in full
 };
 const char* name(Refusal::Kind) noexcept;
 

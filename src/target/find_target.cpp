@@ -58,7 +58,8 @@ std::vector<TargetName> target_names() {
         here.push_back({entry.path().stem().string(), entry.path().string()});
     std::ranges::sort(here, {}, &TargetName::name);
     for (TargetName& t : here)
-      if (std::ranges::find(out, t.name, &TargetName::name) == out.end()) out.push_back(std::move(t));
+      if (std::ranges::find(out, t.name, &TargetName::name) == out.end())
+        out.push_back(std::move(t));
   }
   return out;
 }

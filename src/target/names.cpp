@@ -8,11 +8,11 @@ namespace longshore {
 namespace {
 
 constexpr std::pair<Form, std::string_view> form_names[] = {
-    {Form::none, "none"},         {Form::view, "view"},       {Form::mac, "mac"},
-    {Form::depthwise, "depthwise"}, {Form::eltwise, "eltwise"}, {Form::table, "table"},
-    {Form::pool, "pool"},         {Form::reduce, "reduce"},   {Form::softmax, "softmax"},
-    {Form::norm, "norm"},         {Form::resize, "resize"},   {Form::move, "move"},
-    {Form::gather, "gather"},     {Form::quantise, "quantise"},
+    {Form::none, "none"},           {Form::view, "view"},         {Form::mac, "mac"},
+    {Form::depthwise, "depthwise"}, {Form::eltwise, "eltwise"},   {Form::table, "table"},
+    {Form::pool, "pool"},           {Form::reduce, "reduce"},     {Form::softmax, "softmax"},
+    {Form::norm, "norm"},           {Form::resize, "resize"},     {Form::move, "move"},
+    {Form::gather, "gather"},       {Form::quantise, "quantise"},
 };
 constexpr std::pair<Rounding, std::string_view> rounding_names[] = {
     {Rounding::f32_even, "f32_even"},
@@ -20,8 +20,8 @@ constexpr std::pair<Rounding, std::string_view> rounding_names[] = {
     {Rounding::fixed31_double, "fixed31_double"},
 };
 
-constexpr std::string_view general[] = {"batch", "elements", "in_channels", "in_h",  "in_w",
-                                        "out_channels", "out_h", "out_w", "rank"};
+constexpr std::string_view general[] = {"batch",        "elements", "in_channels", "in_h", "in_w",
+                                        "out_channels", "out_h",    "out_w",       "rank"};
 
 /// Channels, height, width of a tensor that looks like NCHW, NC or a vector.
 void dims_facts(const TensorType& t, std::string_view prefix, Facts& out) {

@@ -26,7 +26,8 @@ std::string rule(const Rule& r) {
   std::string out;
   if (!r.supported) out += "supported = false\n";
   if (!r.dtypes.empty()) out += "dtypes = " + list(r.dtypes) + "\n";
-  for (const FactLimit& l : r.limits) out += fmt::format("{} = [{}, {}]\n", l.fact, l.lowest, l.highest);
+  for (const FactLimit& l : r.limits)
+    out += fmt::format("{} = [{}, {}]\n", l.fact, l.lowest, l.highest);
   if (!r.any_activation) out += "activations = " + list(r.activations) + "\n";
   return out;
 }
@@ -57,17 +58,22 @@ std::string print(const Target& t) {
       const double v = machine_number(m, f.key);
       const std::string value = f.kind == MachineField::Kind::dataflow ? quoted(name(m.dataflow))
                                 : f.kind == MachineField::Kind::flag   ? (v != 0 ? "true" : "false")
-                                : f.kind == MachineField::Kind::integer ? fmt::format("{}", static_cast<std::int64_t>(v))
-                                                                        : fmt::format("{}", v);
+                                : f.kind == MachineField::Kind::integer
+                                    ? fmt::format("{}", static_cast<std::int64_t>(v))
+                                    : fmt::format("{}", v);
       out += fmt::format("{} = {}\n", f.key.substr(dot + 1), value);
     }
-    for (const auto& [form, r] : t.forms) out += fmt::format("\n[forms.{}]\n", name(form)) + rule(r);
+    for (const auto& [form, r] : t.forms)
+      out += fmt::format("\n[forms.{}]\n", name(form)) + rule(r);
     for (const auto& [op, r] : t.ops) out += fmt::format("\n[ops.{}]\n", quoted(op)) + rule(r);
   }
   const HostCpu& c = t.cpu;
-  out += fmt::format("\n[cpu]\nname = {}\ncores = {}\nghz = {}\nefficiency = {}\nbandwidth_gbs = {}\nstep_us = {}\n", quoted(c.name), c.cores, c.ghz,
-                     c.efficiency, c.bandwidth_gbs, c.step_us);
-  return out + table("macs_per_cycle", c.macs_per_cycle) + table("ns_per_element", c.ns_per_element);
+  out += fmt::format(
+      "\n[cpu]\nname = {}\ncores = {}\nghz = {}\nefficiency = {}\nbandwidth_gbs = {}\nstep_us = "
+      "{}\n",
+      quoted(c.name), c.cores, c.ghz, c.efficiency, c.bandwidth_gbs, c.step_us);
+  return out + table("macs_per_cycle", c.macs_per_cycle) +
+         table("ns_per_element", c.ns_per_element);
 }
 
 }  // namespace longshore

@@ -23,8 +23,10 @@ std::string join(const std::vector<std::string>& words) {
 std::string show(const toml::node& n) {
   std::ostringstream out;
   n.visit([&](const auto& v) {
-    if constexpr (toml::is_table<decltype(v)>) out << "a table";
-    else out << v;
+    if constexpr (toml::is_table<decltype(v)>)
+      out << "a table";
+    else
+      out << v;
   });
   return out.str();
 }
@@ -36,14 +38,22 @@ class Reader {
 
   void read(const toml::table& root) {
     for (const auto& [key, node] : root) {
-      if (key == "name") t_.name = text(node, "name");
-      else if (key == "doc") t_.doc = text(node, "doc");
-      else if (key == "like") continue;
-      else if (key == "npu") npu(table(node, "npu"));
-      else if (key == "forms") forms(table(node, "forms"));
-      else if (key == "ops") operators(table(node, "ops"));
-      else if (key == "cpu") cpu(table(node, "cpu"));
-      else unknown(key, node, {"name", "doc", "like", "npu", "forms", "ops", "cpu"});
+      if (key == "name")
+        t_.name = text(node, "name");
+      else if (key == "doc")
+        t_.doc = text(node, "doc");
+      else if (key == "like")
+        continue;
+      else if (key == "npu")
+        npu(table(node, "npu"));
+      else if (key == "forms")
+        forms(table(node, "forms"));
+      else if (key == "ops")
+        operators(table(node, "ops"));
+      else if (key == "cpu")
+        cpu(table(node, "cpu"));
+      else
+        unknown(key, node, {"name", "doc", "like", "npu", "forms", "ops", "cpu"});
     }
   }
 
@@ -52,7 +62,8 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void bad(const toml::node& n, std::string_view key, std::string_view expected) const {
+  [[noreturn]] void bad(const toml::node& n, std::string_view key,
+                        std::string_view expected) const {
     fail(Code::bad_model, file_, ":", n.source().begin.line, ": ", key, ": expected ", expected,
          ", found ", show(n));
   }
@@ -71,11 +82,15 @@ class Reader {
   }
   double number(const toml::node& n, std::string_view key, double lowest, double highest,
                 bool integer) const {
-    const std::string range = str(integer ? "an integer" : "a number", " from ", lowest, " to ", highest);
+    const std::string range =
+        str(integer ? "an integer" : "a number", " from ", lowest, " to ", highest);
     double v = 0;
-    if (n.is_integer()) v = static_cast<double>(n.as_integer()->get());
-    else if (n.is_floating_point() && !integer) v = n.as_floating_point()->get();
-    else bad(n, key, range);
+    if (n.is_integer())
+      v = static_cast<double>(n.as_integer()->get());
+    else if (n.is_floating_point() && !integer)
+      v = n.as_floating_point()->get();
+    else
+      bad(n, key, range);
     if (!(v >= lowest && v <= highest)) bad(n, key, range);
     return v;
   }
@@ -95,7 +110,8 @@ class Reader {
       if (key == "rounding") {
         rounding(node);
       } else if (node.is_table()) {
-        for (const auto& [inner, value] : *node.as_table()) field(str(key.str(), ".", inner.str()), inner, value);
+        for (const auto& [inner, value] : *node.as_table())
+          field(str(key.str(), ".", inner.str()), inner, value);
       } else {
         field(std::string(key.str()), key, node);
       }
@@ -125,7 +141,8 @@ class Reader {
     if (f.kind == MachineField::Kind::dataflow) {
       for (int i = 0; i <= static_cast<int>(f.highest); i++)
         if (node.is_string() && node.as_string()->get() == name(Dataflow(i))) return i;
-      bad(node, path, "\"weight_stationary\", \"output_stationary\", \"input_stationary\" or \"block\"");
+      bad(node, path,
+          "\"weight_stationary\", \"output_stationary\", \"input_stationary\" or \"block\"");
     }
     return number(node, path, f.lowest, f.highest, f.kind == MachineField::Kind::integer);
   }
@@ -135,7 +152,8 @@ class Reader {
     for (const std::string& w : words(node, "npu.rounding")) {
       const std::optional<Rounding> mode = rounding_named(w);
       if (!mode) bad(node, "npu.rounding", "a list of f32_even, fixed31_single, fixed31_double");
-      t_.machine.roundings = static_cast<std::uint8_t>(t_.machine.roundings | 1u << static_cast<int>(*mode));
+      t_.machine.roundings =
+          static_cast<std::uint8_t>(t_.machine.roundings | 1u << static_cast<int>(*mode));
     }
     if (t_.machine.roundings == 0) bad(node, "npu.rounding", "at least one rounding mode");
     t_.rounding_where = where(node);
@@ -147,7 +165,8 @@ class Reader {
       const std::optional<Form> form = form_named(key.str());
       if (!form || *form == Form::none) {
         std::vector<std::string> known;
-        for (int i = 1; i <= static_cast<int>(Form::quantise); i++) known.emplace_back(name(Form(i)));
+        for (int i = 1; i <= static_cast<int>(Form::quantise); i++)
+          known.emplace_back(name(Form(i)));
         unknown(key, node, known, "forms");
       }
       rule(table(node, key.str()), str("forms.", key.str()), fact_names(*form), t_.forms[*form]);
@@ -166,7 +185,8 @@ class Reader {
     }
   }
 
-  void rule(const toml::table& from, const std::string& path, const std::vector<std::string>& facts, Rule& to) {
+  void rule(const toml::table& from, const std::string& path, const std::vector<std::string>& facts,
+            Rule& to) {
     to.where = where(from);
     for (const auto& [key, node] : from) {
       const std::string name = str(path, ".", key.str());
@@ -195,11 +215,13 @@ class Reader {
 
   void limit(const toml::key& key, const toml::node& node, const std::string& name, Rule& to) {
     const toml::array* range = node.as_array();
-    const bool pair = range && range->size() == 2 && range->get(0)->is_integer() && range->get(1)->is_integer();
+    const bool pair =
+        range && range->size() == 2 && range->get(0)->is_integer() && range->get(1)->is_integer();
     if (!pair) bad(node, name, "a range [lowest, highest] of integers");
     FactLimit limit{std::string(key.str()), range->get(0)->as_integer()->get(),
                     range->get(1)->as_integer()->get(), where(node)};
-    if (limit.lowest > limit.highest) bad(node, name, "a range whose lowest is not above its highest");
+    if (limit.lowest > limit.highest)
+      bad(node, name, "a range whose lowest is not above its highest");
     std::erase_if(to.limits, [&](const FactLimit& l) { return l.fact == limit.fact; });
     to.limits.push_back(std::move(limit));
     std::ranges::sort(to.limits, {}, &FactLimit::fact);
@@ -210,16 +232,23 @@ class Reader {
       const std::string path = str("cpu.", key.str());
       given_.insert(path);
       HostCpu& c = t_.cpu;
-      if (key == "name") c.name = text(node, path);
-      else if (key == "cores") c.cores = static_cast<int>(number(node, path, 1, 1024, true));
-      else if (key == "ghz") c.ghz = number(node, path, 0.001, 100, false);
-      else if (key == "efficiency") c.efficiency = number(node, path, 0.01, 1, false);
-      else if (key == "bandwidth_gbs") c.bandwidth_gbs = number(node, path, 0.001, 1e5, false);
-      else if (key == "step_us") c.step_us = number(node, path, 0, 1e6, false);
+      if (key == "name")
+        c.name = text(node, path);
+      else if (key == "cores")
+        c.cores = static_cast<int>(number(node, path, 1, 1024, true));
+      else if (key == "ghz")
+        c.ghz = number(node, path, 0.001, 100, false);
+      else if (key == "efficiency")
+        c.efficiency = number(node, path, 0.01, 1, false);
+      else if (key == "bandwidth_gbs")
+        c.bandwidth_gbs = number(node, path, 0.001, 1e5, false);
+      else if (key == "step_us")
+        c.step_us = number(node, path, 0, 1e6, false);
       else if (key == "macs_per_cycle") {
         for (const auto& [dtype, value] : table(node, path)) {
           const std::string name = str(path, ".", dtype.str());
-          if (dtype_named(dtype.str()) == DType::undefined) bad(value, name, "a key that is an element type");
+          if (dtype_named(dtype.str()) == DType::undefined)
+            bad(value, name, "a key that is an element type");
           c.macs_per_cycle[std::string(dtype.str())] = number(value, name, 0.001, 1e6, false);
         }
       } else if (key == "ns_per_element") {
@@ -229,13 +258,17 @@ class Reader {
             try {
               op_named(op.str());
             } catch (const Error& e) {
-              fail(Code::bad_model, file_, ":", op.source().begin.line, ": cpu.ns_per_element: ", e.what());
+              fail(Code::bad_model, file_, ":", op.source().begin.line,
+                   ": cpu.ns_per_element: ", e.what());
             }
           }
           c.ns_per_element[std::string(op.str())] = number(value, name, 0, 1e6, false);
         }
       } else {
-        unknown(key, node, {"name", "cores", "ghz", "efficiency", "bandwidth_gbs", "step_us", "macs_per_cycle", "ns_per_element"}, "cpu");
+        unknown(key, node,
+                {"name", "cores", "ghz", "efficiency", "bandwidth_gbs", "step_us", "macs_per_cycle",
+                 "ns_per_element"},
+                "cpu");
       }
     }
   }
@@ -245,32 +278,41 @@ class Reader {
   std::set<std::string>& given_;
 };
 
-void read(std::string_view source, const std::string& file, Target& target, std::set<std::string>& given, int depth);
+void read(std::string_view source, const std::string& file, Target& target,
+          std::set<std::string>& given, int depth);
 
 void read_base(const std::string& like, const std::string& where, const std::string& file,
                Target& target, std::set<std::string>& given, int depth) {
-  if (depth > 8) fail(Code::bad_model, where, ": like: expected at most 8 files that inherit, found a cycle or more");
-  if (like == "cpu") fail(Code::bad_model, where, ": like: expected a target with an NPU, found 'cpu'");
+  if (depth > 8)
+    fail(Code::bad_model, where,
+         ": like: expected at most 8 files that inherit, found a cycle or more");
+  if (like == "cpu")
+    fail(Code::bad_model, where, ": like: expected a target with an NPU, found 'cpu'");
   const std::filesystem::path beside = std::filesystem::path(file).parent_path() / (like + ".toml");
   std::string base;
   std::error_code error;
-  if (std::filesystem::exists(beside, error)) base = beside.string();
+  if (std::filesystem::exists(beside, error))
+    base = beside.string();
   else
     for (const TargetName& t : target_names())
       if (t.name == like) base = t.file;
-  if (base.empty()) fail(Code::bad_model, where, ": like: expected the name of a target, found '", like, "'");
+  if (base.empty())
+    fail(Code::bad_model, where, ": like: expected the name of a target, found '", like, "'");
   const Result<SharedBlob> blob = map_file(base, std::size_t{1} << 20);
   if (!blob.ok()) fail(blob.status().code(), where, ": like: ", base, ": ", blob.status().text());
   const std::span<const std::byte> bytes = (*blob)->bytes();
   read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, base, target, given, depth + 1);
 }
 
-void read(std::string_view source, const std::string& file, Target& target, std::set<std::string>& given, int depth) {
+void read(std::string_view source, const std::string& file, Target& target,
+          std::set<std::string>& given, int depth) {
   try {
     const toml::table root = toml::parse(source, file);
     if (const toml::node* like = root.get("like")) {
-      if (!like->is_string()) fail(Code::bad_model, file, ":", like->source().begin.line, ": like: expected a string");
-      read_base(like->as_string()->get(), str(file, ":", like->source().begin.line), file, target, given, depth);
+      if (!like->is_string())
+        fail(Code::bad_model, file, ":", like->source().begin.line, ": like: expected a string");
+      read_base(like->as_string()->get(), str(file, ":", like->source().begin.line), file, target,
+                given, depth);
     }
     Reader(file, target, given).read(root);
   } catch (const toml::parse_error& e) {
@@ -287,8 +329,10 @@ Target parse_target(std::string_view toml, const std::string& file) {
   read(toml, file, target, given, 0);
   if (target.name.empty()) fail(Code::bad_model, file, ": missing key 'name'");
   for (std::string_view key : {"cores", "ghz", "macs_per_cycle", "bandwidth_gbs", "ns_per_element"})
-    if (!given.contains(str("cpu.", key))) fail(Code::bad_model, file, ": missing key 'cpu.", key, "'");
-  if (!target.cpu.ns_per_element.contains("default")) fail(Code::bad_model, file, ": missing key 'cpu.ns_per_element.default'");
+    if (!given.contains(str("cpu.", key)))
+      fail(Code::bad_model, file, ": missing key 'cpu.", key, "'");
+  if (!target.cpu.ns_per_element.contains("default"))
+    fail(Code::bad_model, file, ": missing key 'cpu.ns_per_element.default'");
   if (target.machine.present) {
     target.machine.name = target.name;
     for (const MachineField& f : machine_fields())

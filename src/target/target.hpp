@@ -38,9 +38,9 @@ struct HostCpu {
   int cores = 1;
   double ghz = 1;
   std::map<std::string, double, std::less<>> macs_per_cycle;  // of one core, by dtype: f32, i8
-  double efficiency = 1;       // of peak that real convolutions reach
-  double bandwidth_gbs = 1;    // from memory, all cores
-  double step_us = 0;          // fixed cost of one step
+  double efficiency = 1;     // of peak that real convolutions reach
+  double bandwidth_gbs = 1;  // from memory, all cores
+  double step_us = 0;        // fixed cost of one step
   std::map<std::string, double, std::less<>> ns_per_element;  // by operator; "default" for the rest
   bool operator==(const HostCpu&) const = default;
 };
@@ -48,9 +48,9 @@ struct HostCpu {
 /// A chip as its target file describes it.
 struct Target {
   std::string name, doc, file;
-  Machine machine;                         // machine.present == false: CPU only
-  std::string rounding_where;              // file:line of the rounding modes
-  std::map<Form, Rule> forms;              // absent: the NPU has nothing for that form
+  Machine machine;                               // machine.present == false: CPU only
+  std::string rounding_where;                    // file:line of the rounding modes
+  std::map<Form, Rule> forms;                    // absent: the NPU has nothing for that form
   std::map<std::string, Rule, std::less<>> ops;  // by qualified operator name
   HostCpu cpu;
 };
@@ -61,7 +61,8 @@ Target load_target(std::string_view name_or_file);
 /// The same from text; `file` is for messages.
 Target parse_target(std::string_view toml, const std::string& file);
 
-/// The whole target as one file that inherits nothing: parse_target reads it back. What a bundle keeps.
+/// The whole target as one file that inherits nothing: parse_target reads it back. What a bundle
+/// keeps.
 std::string print(const Target&);
 
 /// A target that can be named: its name, its file ("" if built in).

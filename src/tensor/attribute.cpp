@@ -11,8 +11,9 @@ const T* get(const Attribute* attribute) {
   return attribute ? std::get_if<T>(&attribute->value) : nullptr;
 }
 auto place(auto& items, std::string_view name) {
-  return std::lower_bound(items.begin(), items.end(), name,
-                          [](const Attribute& a, std::string_view n) { return a.name.compare(n) < 0; });
+  return std::lower_bound(
+      items.begin(), items.end(), name,
+      [](const Attribute& a, std::string_view n) { return a.name.compare(n) < 0; });
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ float Attributes::real(std::string_view name, float otherwise) const noexcept {
   const auto* value = get<float>(find(name));
   return value ? *value : otherwise;
 }
-std::string_view Attributes::text(std::string_view name, std::string_view otherwise) const noexcept {
+std::string_view Attributes::text(std::string_view name,
+                                  std::string_view otherwise) const noexcept {
   const auto* value = get<std::string>(find(name));
   return value ? std::string_view(*value) : otherwise;
 }
@@ -55,6 +57,8 @@ std::span<const std::string> Attributes::texts(std::string_view name) const noex
   const auto* value = get<Texts>(find(name));
   return value ? std::span<const std::string>(*value) : std::span<const std::string>();
 }
-const Tensor* Attributes::tensor(std::string_view name) const noexcept { return get<Tensor>(find(name)); }
+const Tensor* Attributes::tensor(std::string_view name) const noexcept {
+  return get<Tensor>(find(name));
+}
 
 }  // namespace longshore

@@ -15,7 +15,16 @@ using Reals = std::vector<float>;
 using Texts = std::vector<std::string>;
 
 /// The kinds of attribute values, in the order of Attribute::Value. Subgraphs are kept apart.
-enum class AttributeKind : std::uint8_t { integer, real, text, integers, reals, texts, tensor, graph };
+enum class AttributeKind : std::uint8_t {
+  integer,
+  real,
+  text,
+  integers,
+  reals,
+  texts,
+  tensor,
+  graph
+};
 
 /// A named, typed constant of a node.
 struct Attribute {

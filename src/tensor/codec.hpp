@@ -5,8 +5,10 @@
 
 namespace longshore {
 
-template <> inline constexpr unsigned enumerators<DType> = dtype_count;
-template <> inline constexpr unsigned enumerators<Rounding> = 3;
+template <>
+inline constexpr unsigned enumerators<DType> = dtype_count;
+template <>
+inline constexpr unsigned enumerators<Rounding> = 3;
 
 /// A shape; dimensions may be -1 (unknown) where `unknown_dims`.
 template <class A>
@@ -32,8 +34,10 @@ void fields(A& a, Tensor& t) {
   if constexpr (A::reading) {
     if (!a.ok()) return;
     const std::int64_t n = checked_elements(t.shape, std::int64_t{1} << 32);
-    if (n < 0 || size_bytes(t.dtype) == 0) return a.fault("a tensor cannot be so large, or of such a type");
-    const std::span<const std::byte> bytes = a.raw(static_cast<std::size_t>(n) * size_bytes(t.dtype));
+    if (n < 0 || size_bytes(t.dtype) == 0)
+      return a.fault("a tensor cannot be so large, or of such a type");
+    const std::span<const std::byte> bytes =
+        a.raw(static_cast<std::size_t>(n) * size_bytes(t.dtype));
     if (a.ok()) t.blob = copy_blob(bytes.data(), bytes.size());
   } else {
     a.raw(t.blob->bytes().first(t.bytes()));
@@ -49,14 +53,22 @@ void fields(A& a, Attribute::Value& value) {
     walk(std::get<T>(value));
   };
   switch (static_cast<AttributeKind>(kind)) {
-    case AttributeKind::integer: return put(std::int64_t{}, [&](auto& x) { a.number(x); });
-    case AttributeKind::real: return put(float{}, [&](auto& x) { a.number(x); });
-    case AttributeKind::text: return put(std::string{}, [&](auto& x) { a.text(x); });
-    case AttributeKind::integers: return put(Ints{}, [&](auto& x) { numbers(a, x); });
-    case AttributeKind::reals: return put(Reals{}, [&](auto& x) { numbers(a, x); });
-    case AttributeKind::texts: return put(Texts{}, [&](auto& x) { texts(a, x); });
-    case AttributeKind::tensor: return put(Tensor{}, [&](auto& x) { fields(a, x); });
-    default: break;
+    case AttributeKind::integer:
+      return put(std::int64_t{}, [&](auto& x) { a.number(x); });
+    case AttributeKind::real:
+      return put(float{}, [&](auto& x) { a.number(x); });
+    case AttributeKind::text:
+      return put(std::string{}, [&](auto& x) { a.text(x); });
+    case AttributeKind::integers:
+      return put(Ints{}, [&](auto& x) { numbers(a, x); });
+    case AttributeKind::reals:
+      return put(Reals{}, [&](auto& x) { numbers(a, x); });
+    case AttributeKind::texts:
+      return put(Texts{}, [&](auto& x) { texts(a, x); });
+    case AttributeKind::tensor:
+      return put(Tensor{}, [&](auto& x) { fields(a, x); });
+    default:
+      break;
   }
   if constexpr (A::reading) a.fault("an attribute is of no known kind");
 }

@@ -28,8 +28,8 @@ std::uint8_t encode_e8m0(double x, const Float8Options& o) noexcept {
 template <class Format, class Storage, Overflow overflow, class From>
 void store(SmallFloat<Format, Storage, overflow>& y, From x, const Float8Options& o) noexcept {
   const bool saturate = overflow == Overflow::saturate && o.saturate;  // f16 never does
-  y.code = static_cast<Storage>(
-      Format::encode(static_cast<double>(x), saturate ? Overflow::saturate : Overflow::to_infinity));
+  y.code = static_cast<Storage>(Format::encode(
+      static_cast<double>(x), saturate ? Overflow::saturate : Overflow::to_infinity));
 }
 template <class From>
 void store(Float8E8M0& y, From x, const Float8Options& o) noexcept {
@@ -43,12 +43,18 @@ void store(To& y, From x, const Float8Options&) noexcept {
 /// Number i as double, float, int64 or uint64: what loses nothing.
 template <class T>
 auto widen(T x) noexcept {
-  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) return x;
-  else if constexpr (std::is_same_v<T, std::uint64_t>) return x;
-  else if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(x);
-  else if constexpr (is_tiny<T>) return static_cast<std::int64_t>(static_cast<int>(x));
-  else if constexpr (std::is_same_v<T, Bool8>) return static_cast<std::int64_t>(static_cast<bool>(x));
-  else return static_cast<float>(x);
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>)
+    return x;
+  else if constexpr (std::is_same_v<T, std::uint64_t>)
+    return x;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<std::int64_t>(x);
+  else if constexpr (is_tiny<T>)
+    return static_cast<std::int64_t>(static_cast<int>(x));
+  else if constexpr (std::is_same_v<T, Bool8>)
+    return static_cast<std::int64_t>(static_cast<bool>(x));
+  else
+    return static_cast<float>(x);
 }
 
 constexpr std::int64_t block = 256;
@@ -66,7 +72,8 @@ void store_block(const Wide* from, const MutableView& y, std::int64_t start, std
 
 Status cast_tensor(const TensorView& x, const MutableView& y, const Float8Options& o) noexcept {
   if (size_bytes(x.dtype) == 0 || size_bytes(y.dtype) == 0 || x.elements() != y.elements())
-    return Status::error(Code::unsupported, "cannot convert %s to %s", name(x.dtype).data(), name(y.dtype).data());
+    return Status::error(Code::unsupported, "cannot convert %s to %s", name(x.dtype).data(),
+                         name(y.dtype).data());
   const std::int64_t n = x.elements();
   const bool known = visit_type(AllTypes{}, x.dtype, [&]<class T>() {
     using Wide = decltype(widen(T{}));
@@ -77,18 +84,21 @@ Status cast_tensor(const TensorView& x, const MutableView& y, const Float8Option
       store_block(wide, y, start, count, o);
     }
   });
-  return known ? Status{} : Status::error(Code::unsupported, "cannot convert %s", name(x.dtype).data());
+  return known ? Status{}
+               : Status::error(Code::unsupported, "cannot convert %s", name(x.dtype).data());
 }
 
 double load_real(const TensorView& t, std::int64_t i) noexcept {
   double value = 0;
-  visit_type(AllTypes{}, t.dtype, [&]<class T>() { value = static_cast<double>(widen(t.as<T>()[i])); });
+  visit_type(AllTypes{}, t.dtype,
+             [&]<class T>() { value = static_cast<double>(widen(t.as<T>()[i])); });
   return value;
 }
 
 std::int64_t load_integer(const TensorView& t, std::int64_t i) noexcept {
   std::int64_t value = 0;
-  visit_type(IntegerTypes{}, t.dtype, [&]<class T>() { value = static_cast<std::int64_t>(t.as<T>()[i]); });
+  visit_type(IntegerTypes{}, t.dtype,
+             [&]<class T>() { value = static_cast<std::int64_t>(t.as<T>()[i]); });
   return value;
 }
 

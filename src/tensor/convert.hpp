@@ -9,8 +9,10 @@
 
 namespace longshore {
 
-template <class T> inline constexpr bool is_tiny = false;
-template <int bits, bool is_signed> inline constexpr bool is_tiny<TinyInt<bits, is_signed>> = true;
+template <class T>
+inline constexpr bool is_tiny = false;
+template <int bits, bool is_signed>
+inline constexpr bool is_tiny<TinyInt<bits, is_signed>> = true;
 
 /// From is double, float or an integer; To is any stored type. Float to integer truncates and
 /// saturates, NaN gives 0; integer to integer keeps the low bits; to float rounds to nearest even.
@@ -27,8 +29,10 @@ To convert(From x) noexcept {
     if (value >= static_cast<double>(Limits::max())) return Limits::max();
     return static_cast<To>(value);
   } else if constexpr (is_tiny<To>) {
-    if constexpr (std::is_floating_point_v<From>) return To(convert<std::int64_t>(x));
-    else return To(static_cast<std::int64_t>(x));
+    if constexpr (std::is_floating_point_v<From>)
+      return To(convert<std::int64_t>(x));
+    else
+      return To(static_cast<std::int64_t>(x));
   } else if constexpr (std::is_arithmetic_v<To>) {
     return static_cast<To>(x);
   } else {
@@ -39,7 +43,7 @@ To convert(From x) noexcept {
 /// How a float8 type takes what does not fit.
 struct Float8Options {
   enum class Round : std::uint8_t { up, down, nearest };
-  bool saturate = true;    // to the largest number, else to infinity or NaN
+  bool saturate = true;     // to the largest number, else to infinity or NaN
   Round round = Round::up;  // of f8e8m0 alone
 };
 

@@ -61,8 +61,7 @@ constexpr Types types(Ts... each) {
 constexpr Types operator|(Types a, Types b) { return {a.bits | b.bits}; }
 
 namespace type_set {
-inline constexpr Types float_types =
-    types(DType::f16, DType::bf16, DType::f32, DType::f64);
+inline constexpr Types float_types = types(DType::f16, DType::bf16, DType::f32, DType::f64);
 inline constexpr Types float8_types = types(DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2,
                                             DType::f8e5m2fnuz, DType::f8e8m0, DType::f4e2m1);
 inline constexpr Types signed_types = types(DType::i8, DType::i16, DType::i32, DType::i64);

@@ -6,14 +6,17 @@
 namespace longshore {
 namespace {
 
-using CodeTypes = TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, Int4,
-                           UInt4, Int2, UInt2>;
+using CodeTypes = TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
+                           Int4, UInt4, Int2, UInt2>;
 
 Status check_quant(const QuantView& q, DType dtype, const Shape& shape) {
   if (!visit_type(CodeTypes{}, dtype, []<class T>() {}))
-    return Status::error(Code::internal, "a quantised tensor cannot be of type %s", name(dtype).data());
-  if (q.count < 1 || (q.count > 1 && (q.axis < 0 || q.axis >= shape.rank || shape[q.axis] != q.count)))
-    return Status::error(Code::internal, "%lld scales do not fit the tensor", static_cast<long long>(q.count));
+    return Status::error(Code::internal, "a quantised tensor cannot be of type %s",
+                         name(dtype).data());
+  if (q.count < 1 ||
+      (q.count > 1 && (q.axis < 0 || q.axis >= shape.rank || shape[q.axis] != q.count)))
+    return Status::error(Code::internal, "%lld scales do not fit the tensor",
+                         static_cast<long long>(q.count));
   return {};
 }
 
@@ -21,15 +24,24 @@ Status check_quant(const QuantView& q, DType dtype, const Shape& shape) {
 
 CodeRange code_range(DType t) noexcept {
   switch (t) {
-    case DType::i8: return {-128, 127};
-    case DType::u8: return {0, 255};
-    case DType::i16: return {-32768, 32767};
-    case DType::u16: return {0, 65535};
-    case DType::i4: return {-8, 7};
-    case DType::u4: return {0, 15};
-    case DType::i2: return {-2, 1};
-    case DType::u2: return {0, 3};
-    default: return {INT32_MIN, INT32_MAX};
+    case DType::i8:
+      return {-128, 127};
+    case DType::u8:
+      return {0, 255};
+    case DType::i16:
+      return {-32768, 32767};
+    case DType::u16:
+      return {0, 65535};
+    case DType::i4:
+      return {-8, 7};
+    case DType::u4:
+      return {0, 15};
+    case DType::i2:
+      return {-2, 1};
+    case DType::u2:
+      return {0, 3};
+    default:
+      return {INT32_MIN, INT32_MAX};
   }
 }
 
@@ -52,7 +64,8 @@ Status quantise_tensor(const TensorView& from, const MutableView& to) noexcept {
     T* y = to.as<T>();
     for (std::int64_t i = 0; i < n; i++) {
       const std::int64_t k = quant_index(to.quant, to.shape, i);
-      y[i] = static_cast<T>(quantise(x[i], to.quant.scale[k], to.quant.zero_point[k], codes.lowest, codes.highest));
+      y[i] = static_cast<T>(
+          quantise(x[i], to.quant.scale[k], to.quant.zero_point[k], codes.lowest, codes.highest));
     }
   });
   return {};

@@ -18,7 +18,8 @@ enum class Rounding : std::uint8_t {
 inline std::int32_t quantise(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
                              std::int32_t highest) noexcept {
   const float q = std::nearbyint(x / scale);
-  if (std::isnan(q)) return zero_point < lowest ? lowest : zero_point > highest ? highest : zero_point;
+  if (std::isnan(q))
+    return zero_point < lowest ? lowest : zero_point > highest ? highest : zero_point;
   const double shifted = static_cast<double>(q) + zero_point;
   if (shifted <= lowest) return lowest;
   if (shifted >= highest) return highest;
@@ -31,8 +32,8 @@ inline float dequantise(std::int32_t q, float scale, std::int32_t zero_point) no
 
 /// A real multiplier in all forms that the rounding modes need.
 struct Multiplier {
-  float real = 1;               // f32_even
-  std::int32_t fixed = 1 << 30; // fixed31: real = fixed * 2^(exponent - 31)
+  float real = 1;                // f32_even
+  std::int32_t fixed = 1 << 30;  // fixed31: real = fixed * 2^(exponent - 31)
   std::int32_t exponent = 1;
 };
 
@@ -41,8 +42,8 @@ struct Multiplier {
 inline Multiplier make_multiplier(float scale_x, float scale_w, float scale_y) noexcept {
   Multiplier m;
   m.real = (scale_x * scale_w) / scale_y;
-  const double exact = static_cast<double>(scale_x) * static_cast<double>(scale_w) /
-                       static_cast<double>(scale_y);
+  const double exact =
+      static_cast<double>(scale_x) * static_cast<double>(scale_w) / static_cast<double>(scale_y);
   int exponent = 0;
   const double fraction = std::frexp(exact, &exponent);
   auto fixed = static_cast<std::int64_t>(std::round(fraction * 2147483648.0));
@@ -64,8 +65,9 @@ inline Multiplier make_multiplier(float scale_x, float scale_w, float scale_y) n
 }
 
 /// The accumulator times the multiplier, plus zero point, into [lowest, highest].
-inline std::int32_t requantise(std::int32_t accumulator, const Multiplier& m, std::int32_t zero_point,
-                               std::int32_t lowest, std::int32_t highest, Rounding mode) noexcept {
+inline std::int32_t requantise(std::int32_t accumulator, const Multiplier& m,
+                               std::int32_t zero_point, std::int32_t lowest, std::int32_t highest,
+                               Rounding mode) noexcept {
   if (mode == Rounding::f32_even) {
     float y = static_cast<float>(accumulator) * m.real;
     const auto low = static_cast<float>(lowest - zero_point);
@@ -76,7 +78,8 @@ inline std::int32_t requantise(std::int32_t accumulator, const Multiplier& m, st
   std::int64_t y = 0;
   if (mode == Rounding::fixed31_single) {
     const int shift = 31 - m.exponent;  // 1 .. 62
-    y = (static_cast<std::int64_t>(accumulator) * m.fixed + (std::int64_t{1} << (shift - 1))) >> shift;
+    y = (static_cast<std::int64_t>(accumulator) * m.fixed + (std::int64_t{1} << (shift - 1))) >>
+        shift;
   } else {
     const int left = m.exponent > 0 ? m.exponent : 0, right = m.exponent > 0 ? 0 : -m.exponent;
     std::int64_t shifted = static_cast<std::int64_t>(accumulator) * (std::int64_t{1} << left);

@@ -48,14 +48,18 @@ struct Shape {
 };
 
 /// elements(), or -1 where a dimension is negative or the product exceeds `limit`.
-constexpr std::int64_t checked_elements(const Shape& s, std::int64_t limit = std::int64_t{1} << 40) {
+constexpr std::int64_t checked_elements(const Shape& s,
+                                        std::int64_t limit = std::int64_t{1} << 40) {
   std::int64_t n = 1;
   bool zero = false;
   for (std::int64_t d : s) {
     if (d < 0) return -1;
-    if (d == 0) zero = true;
-    else if (n > limit / d) n = limit + 1;
-    else n *= d;
+    if (d == 0)
+      zero = true;
+    else if (n > limit / d)
+      n = limit + 1;
+    else
+      n *= d;
   }
   return zero ? 0 : n > limit ? -1 : n;
 }

@@ -121,9 +121,18 @@ struct Float8E8M0 {
   Float8E8M0() = default;
   explicit Float8E8M0(double value) noexcept {
     const double magnitude = std::fabs(value);
-    if (std::isnan(value)) { code = 255; return; }
-    if (std::isinf(value)) { code = 254; return; }
-    if (magnitude == 0) { code = 0; return; }
+    if (std::isnan(value)) {
+      code = 255;
+      return;
+    }
+    if (std::isinf(value)) {
+      code = 254;
+      return;
+    }
+    if (magnitude == 0) {
+      code = 0;
+      return;
+    }
     int exponent = 0;
     const double fraction = std::frexp(magnitude, &exponent);  // [0.5, 1)
     // Round half up in magnitude: 0.75 is midway between 2^(e-1) and 2^e.
@@ -140,8 +149,8 @@ struct Float8E8M0 {
 struct Bool8 {
   std::uint8_t code = 0;
   Bool8() = default;
-  Bool8(bool value) noexcept : code(value ? 1 : 0) {}      // NOLINT(google-explicit-constructor)
-  operator bool() const noexcept { return code != 0; }     // NOLINT(google-explicit-constructor)
+  Bool8(bool value) noexcept : code(value ? 1 : 0) {}   // NOLINT(google-explicit-constructor)
+  operator bool() const noexcept { return code != 0; }  // NOLINT(google-explicit-constructor)
 };
 
 /// Integers of fewer than 8 bits, stored in one byte each.

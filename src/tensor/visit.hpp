@@ -6,9 +6,16 @@
 
 namespace longshore {
 
-template <class T> struct DTypeOf;
-template <DType d, class T> struct Bind { using Type = T; static constexpr DType dtype = d; };
-#define LONGSHORE_BIND(d, T) template <> struct DTypeOf<T> : Bind<DType::d, T> {};
+template <class T>
+struct DTypeOf;
+template <DType d, class T>
+struct Bind {
+  using Type = T;
+  static constexpr DType dtype = d;
+};
+#define LONGSHORE_BIND(d, T) \
+  template <>                \
+  struct DTypeOf<T> : Bind<DType::d, T> {};
 LONGSHORE_BIND(f32, float)
 LONGSHORE_BIND(f64, double)
 LONGSHORE_BIND(f16, Float16)
@@ -47,20 +54,29 @@ bool visit_type(TypeList<Ts...>, DType dtype, F&& f) {
 using FloatTypes = TypeList<float, double, Float16, BFloat16>;
 using IntegerTypes = TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
                               std::uint16_t, std::uint32_t, std::uint64_t>;
-using NumberTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int16_t,
-                             std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                             std::uint64_t>;
+using NumberTypes =
+    TypeList<float, double, Float16, BFloat16, std::int8_t, std::int16_t, std::int32_t,
+             std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 /// Every type that Longshore stores.
-using AllTypes =
-    TypeList<float, double, Float16, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-             std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, Bool8, Int4, UInt4, Int2,
-             UInt2, Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0,
-             Float4E2M1>;
+using AllTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int16_t, std::int32_t,
+                          std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
+                          Bool8, Int4, UInt4, Int2, UInt2, Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2,
+                          Float8E5M2Fnuz, Float8E8M0, Float4E2M1>;
 
 /// The type in which a stored type computes: half formats as float, the rest as themselves.
-template <class T> struct ComputeOf { using Type = T; };
-template <> struct ComputeOf<Float16> { using Type = float; };
-template <> struct ComputeOf<BFloat16> { using Type = float; };
-template <class T> using Compute = typename ComputeOf<T>::Type;
+template <class T>
+struct ComputeOf {
+  using Type = T;
+};
+template <>
+struct ComputeOf<Float16> {
+  using Type = float;
+};
+template <>
+struct ComputeOf<BFloat16> {
+  using Type = float;
+};
+template <class T>
+using Compute = typename ComputeOf<T>::Type;
 
 }  // namespace longshore

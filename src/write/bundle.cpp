@@ -31,7 +31,8 @@ class ConstantsSection {
     const auto [first, last] = known_.equal_range(hash);
     for (auto it = first; it != last; ++it)
       if (it->second.bytes == data.size() &&
-          (data.empty() || std::memcmp(bytes_.data() + it->second.offset, data.data(), data.size()) == 0))
+          (data.empty() ||
+           std::memcmp(bytes_.data() + it->second.offset, data.data(), data.size()) == 0))
         return it->second.offset;
     bytes_.resize((bytes_.size() + 63) / 64 * 64);
     const std::size_t offset = bytes_.size();
@@ -51,8 +52,10 @@ class ConstantsSection {
     for (const ProgramValue& v : p.values) {
       if (v.storage != Storage::constant || !v.fixed_shape || v.offset % 64 != 0) continue;
       const auto size = static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype);
-      check(v.offset <= bytes_.size() && size <= bytes_.size() - v.offset, "a constant lies outside the constants");
-      known_.emplace(XXH3_64bits(bytes_.data() + v.offset, size), Range{static_cast<std::size_t>(v.offset), size});
+      check(v.offset <= bytes_.size() && size <= bytes_.size() - v.offset,
+            "a constant lies outside the constants");
+      known_.emplace(XXH3_64bits(bytes_.data() + v.offset, size),
+                     Range{static_cast<std::size_t>(v.offset), size});
     }
     for (const Step& s : p.steps)
       for (const NestedProgram& n : s.nested) note(n.program);
@@ -68,13 +71,16 @@ std::span<const std::byte> text_bytes(const std::string& s) { return std::as_byt
 
 std::vector<std::byte> bundle_bytes(const BundleContents& c) {
   ConstantsSection constants(c.program);
-  const std::vector<std::byte> graph = encode(c.graph, [&](const Tensor& t) { return constants.place(t); });
+  const std::vector<std::byte> graph =
+      encode(c.graph, [&](const Tensor& t) { return constants.place(t); });
   const std::vector<std::byte> program = encode(c.program);
   struct Part {
     Section section;
     std::span<const std::byte> bytes;
   };
-  std::vector<Part> parts = {{Section::graph, graph}, {Section::program, program}, {Section::constants, constants.bytes()}};
+  std::vector<Part> parts = {{Section::graph, graph},
+                             {Section::program, program},
+                             {Section::constants, constants.bytes()}};
   if (!c.target.empty()) parts.push_back({Section::target, text_bytes(c.target)});
   if (!c.report.empty()) parts.push_back({Section::report, text_bytes(c.report)});
 
@@ -100,7 +106,8 @@ std::vector<std::byte> bundle_bytes(const BundleContents& c) {
   std::memcpy(out.data(), &header, sizeof header);
   std::memcpy(out.data() + sizeof header, table.data(), table.size() * sizeof(Entry));
   for (std::size_t i = 0; i < parts.size(); i++)
-    if (!parts[i].bytes.empty()) std::memcpy(out.data() + table[i].offset, parts[i].bytes.data(), parts[i].bytes.size());
+    if (!parts[i].bytes.empty())
+      std::memcpy(out.data() + table[i].offset, parts[i].bytes.data(), parts[i].bytes.size());
   return out;
 }
 

@@ -9,7 +9,7 @@ namespace longshore {
 
 /// What goes into a bundle.
 struct BundleContents {
-  Graph graph;         // the one that was compiled: optimised, perhaps quantised
+  Graph graph;  // the one that was compiled: optimised, perhaps quantised
   Program program;
   std::string target;  // text of the target file; empty for the CPU
   std::string report;  // JSON; may be empty

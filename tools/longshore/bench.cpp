@@ -36,7 +36,9 @@ int run(const Options& o) {
     ms.push_back(ms_since(one));
   } while (ms_since(start) < o.seconds * 1000 || ms.size() < 3);
   std::sort(ms.begin(), ms.end());
-  const auto at = [&](double part) { return ms[static_cast<std::size_t>(part * static_cast<double>(ms.size() - 1))]; };
+  const auto at = [&](double part) {
+    return ms[static_cast<std::size_t>(part * static_cast<double>(ms.size() - 1))];
+  };
   const double mean = std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size());
   const Program* program = engine.program();
   const nlohmann::json j = {{"model", o.engine.model.path},
@@ -57,12 +59,15 @@ int run(const Options& o) {
     std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return exit_code::yes;
   }
-  std::cout << o.engine.model.path << ", " << engine.precision() << ", " << engine.threads() << " thread"
-            << (engine.threads() == 1 ? "" : "s") << ", " << cpu::name(cpu::best_isa()) << ": min " << ms.front() << " ms, median "
-            << at(0.5) << ", mean " << mean << ", 90 % within " << at(0.9) << " (" << ms.size() << " runs)\n";
+  std::cout << o.engine.model.path << ", " << engine.precision() << ", " << engine.threads()
+            << " thread" << (engine.threads() == 1 ? "" : "s") << ", " << cpu::name(cpu::best_isa())
+            << ": min " << ms.front() << " ms, median " << at(0.5) << ", mean " << mean
+            << ", 90 % within " << at(0.9) << " (" << ms.size() << " runs)\n";
   if (program)
-    std::cout << "  arena " << static_cast<double>(program->arena_bytes) / 1e6 << " MB (no plan needs less than "
-              << static_cast<double>(program->arena_lower_bound) / 1e6 << "), loaded in " << load_ms << " ms\n";
+    std::cout << "  arena " << static_cast<double>(program->arena_bytes) / 1e6
+              << " MB (no plan needs less than "
+              << static_cast<double>(program->arena_lower_bound) / 1e6 << "), loaded in " << load_ms
+              << " ms\n";
   return exit_code::yes;
 }
 
@@ -70,7 +75,8 @@ std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   add_engine_options(app, o->engine);
   add_input_options(app, o->engine.inputs);
-  app.add_option("--seconds", o->seconds, "How long to measure; 3")->check(CLI::Range(0.01, 86400.0));
+  app.add_option("--seconds", o->seconds, "How long to measure; 3")
+      ->check(CLI::Range(0.01, 86400.0));
   app.add_flag("--json", o->json, "One JSON object on one line, the last of stdout");
   return [o] { return run(*o); };
 }

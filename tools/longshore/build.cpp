@@ -54,9 +54,12 @@ Graph with_batch(const Graph& g) {
     one.dims[0] = Dim(1);
     if (!one.shape()) continue;  // the report says which nodes that keeps from the NPU
     const std::string& symbol = t.dims[0].symbol;
-    if (symbol.empty()) options.input_shapes[g[v].name] = *one.shape();
-    else options.dims[symbol] = 1;
-    warn(str("the batch of input '", g[v].name, "' is open", symbol.empty() ? "" : str(" (", symbol, ")"), "; built for 1",
+    if (symbol.empty())
+      options.input_shapes[g[v].name] = *one.shape();
+    else
+      options.dims[symbol] = 1;
+    warn(str("the batch of input '", g[v].name, "' is open",
+             symbol.empty() ? "" : str(" (", symbol, ")"), "; built for 1",
              symbol.empty() ? "" : str(" (another: --dim ", symbol, "=N)")));
   }
   return options.dims.empty() && options.input_shapes.empty() ? g : infer(g, options);
@@ -84,7 +87,8 @@ int run(const Options& o) {
   const Target target = load_target(o.target);
   const ReadResult model = load_model(o.model, {});
   dump.write("read", [&] { return summary(model.graph); });
-  Graph graph = optimize(import_quantised(target.machine.present ? with_batch(model.graph) : model.graph));
+  Graph graph =
+      optimize(import_quantised(target.machine.present ? with_batch(model.graph) : model.graph));
   dump.write("optimised", [&] { return summary(graph); });
   const bool wants_int8 = target.machine.present || !o.calibrate.sources.empty();
   if (wants_int8 && !quantised(graph)) graph = quantise_model(graph, o.calibrate, o.image);
@@ -92,7 +96,8 @@ int run(const Options& o) {
 
   BuildReport report;
   report.file = o.out;
-  report.random_calibration = wants_int8 && o.calibrate.sources.empty() && !quantised(import_quantised(model.graph));
+  report.random_calibration =
+      wants_int8 && o.calibrate.sources.empty() && !quantised(import_quantised(model.graph));
   BundleContents bundle;
   if (target.machine.present) {
     report.plan = plan::make_plan(place(graph, target));
@@ -106,7 +111,9 @@ int run(const Options& o) {
     report.plan.placement = place(graph, target);
     bundle.program = lower::lower_cpu(graph);
     for (std::size_t i = 0; i < bundle.program.steps.size(); i++)
-      if (bundle.program.steps[i].layer != no_index) bundle.program.steps[i].cost_us = report.plan.placement.nodes[bundle.program.steps[i].layer].cpu_us;
+      if (bundle.program.steps[i].layer != no_index)
+        bundle.program.steps[i].cost_us =
+            report.plan.placement.nodes[bundle.program.steps[i].layer].cpu_us;
   }
   dump.write("program", [&] { return print(bundle.program); });
   report.arena_bytes = bundle.program.arena_bytes;
@@ -123,19 +130,25 @@ int run(const Options& o) {
   });
   if (o.plan && target.machine.present) std::cout << plan::print(report.plan) << "\n";
   json["bundle"] = o.out;  // not in the bundle: it is the same wherever it is written
-  if (o.json) std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  else show(std::cout, report);
+  if (o.json)
+    std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  else
+    show(std::cout, report);
   return exit_code::yes;
 }
 
 std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
-  app.add_option("--target", o->target, "Name of a target (see `longshore targets`) or a target file")->capture_default_str();
+  app.add_option("--target", o->target,
+                 "Name of a target (see `longshore targets`) or a target file")
+      ->capture_default_str();
   add_calibrate_options(app, o->calibrate);
   add_image_options(app, o->image);
-  app.add_option("-o,--output", o->out, "The bundle to write, FILE.lsb; without it only the report is made");
-  app.add_option("--trace", o->trace, "Writes the predicted timeline for chrome://tracing or Perfetto");
+  app.add_option("-o,--output", o->out,
+                 "The bundle to write, FILE.lsb; without it only the report is made");
+  app.add_option("--trace", o->trace,
+                 "Writes the predicted timeline for chrome://tracing or Perfetto");
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
@@ -146,7 +159,9 @@ std::function<int()> setup(CLI::App& app) {
 
 extern constinit const Command command_build = {
     .name = "build",
-    .doc = "Compiles a model for a target into a bundle; shows where each node runs, why, and its price",
+    .doc =
+        "Compiles a model for a target into a bundle; shows where each node runs, why, and its "
+        "price",
     .setup = setup,
 };
 

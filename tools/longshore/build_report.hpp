@@ -11,9 +11,9 @@
 namespace longshore {
 
 struct BuildReport {
-  std::string file;     // the bundle
-  plan::Plan plan;      // for a target without NPU only its placement
-  Timing timing;        // of the simulator; empty without NPU
+  std::string file;  // the bundle
+  plan::Plan plan;   // for a target without NPU only its placement
+  Timing timing;     // of the simulator; empty without NPU
   std::uint64_t arena_bytes = 0;
   bool random_calibration = false;
 

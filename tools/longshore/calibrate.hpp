@@ -21,11 +21,12 @@ struct CalibrateOptions {
 /// --calibrate, --calibrate-limit, --calibrator, --rounding, --keep-float.
 void add_calibrate_options(CLI::App&, CalibrateOptions&);
 
-/// The samples that the options name, a fixed random choice where there are more, for the inputs of `g`. A
-/// source is a data set (its training half), a folder of pictures or .npy files (or of folders of
-/// them), or one file; `fallback` stands in for no source, and seeded random data, said loudly, for
-/// neither. Progress goes to stderr.
-Calibration make_calibration(const Graph& g, const CalibrateOptions&, const ImageOptions&, const std::string& fallback = {});
+/// The samples that the options name, a fixed random choice where there are more, for the inputs of
+/// `g`. A source is a data set (its training half), a folder of pictures or .npy files (or of
+/// folders of them), or one file; `fallback` stands in for no source, and seeded random data, said
+/// loudly, for neither. Progress goes to stderr.
+Calibration make_calibration(const Graph& g, const CalibrateOptions&, const ImageOptions&,
+                             const std::string& fallback = {});
 
 /// The optimised float graph quantised as the options say; warnings go to stderr.
 Graph quantise_model(const Graph& optimised, const CalibrateOptions&, const ImageOptions&,

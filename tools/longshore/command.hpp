@@ -7,10 +7,11 @@
 
 namespace longshore {
 
-/// How a command ends (DESIGN section 6). A command returns yes or no; what it throws becomes the others.
+/// How a command ends (DESIGN section 6). A command returns yes or no; what it throws becomes the
+/// others.
 namespace exit_code {
 inline constexpr int yes = 0;
-inline constexpr int no = 1;          // the answer is no: compare, inspect, test-onnx
+inline constexpr int no = 1;  // the answer is no: compare, inspect, test-onnx
 inline constexpr int bad_input = 2;
 inline constexpr int usage = 64;
 inline constexpr int our_bug = 70;

@@ -37,7 +37,8 @@ struct Samples {
 
 constexpr std::size_t random_samples = 3;
 
-/// Random inputs that differ in magnitude: small ones reach the middle of the codes, large ones their ends.
+/// Random inputs that differ in magnitude: small ones reach the middle of the codes, large ones
+/// their ends.
 Tensor scaled(const Tensor& t, float factor) {
   if (t.dtype != DType::f32 || factor == 1) return t;
   std::vector<float> out(t.values<float>().begin(), t.values<float>().end());
@@ -48,33 +49,44 @@ Tensor scaled(const Tensor& t, float factor) {
 Samples samples_for(const Options& o, const ReadResult& model) {
   if (!o.data.empty()) {
     if (model.graph.inputs.size() != 1)
-      fail(Code::bad_argument, "--data needs a model with one input, ", o.model.path, " has ", model.graph.inputs.size());
+      fail(Code::bad_argument, "--data needs a model with one input, ", o.model.path, " has ",
+           model.graph.inputs.size());
     DatasetRequest request;
-    request.read_file = [image = o.inputs.image](const std::string& file, const TensorType& type) { return read_input(file, type, image); };
+    request.read_file = [image = o.inputs.image](const std::string& file, const TensorType& type) {
+      return read_input(file, type, image);
+    };
     const Dataset data = open_dataset(o.data, request);
-    const std::size_t count = o.limit > 0 ? std::min(o.limit, data.count) : std::min<std::size_t>(data.count, 10);
+    const std::size_t count =
+        o.limit > 0 ? std::min(o.limit, data.count) : std::min<std::size_t>(data.count, 10);
     const TensorType input = model.graph[model.graph.inputs[0]].type;
     return {count, [=](std::size_t i) {  // more than `count`: others, as far as there are
-              return std::vector<Tensor>{data.input((i % count * data.count / count + i / count) % data.count, input)};
+              return std::vector<Tensor>{
+                  data.input((i % count * data.count / count + i / count) % data.count, input)};
             }};
   }
   if (!o.inputs.inputs.empty()) {
     const std::vector<Tensor> one = make_inputs(model, o.inputs);
     return {1, [one](std::size_t) { return one; }};
   }
-  return {o.limit > 0 ? o.limit : random_samples, [graph = model.graph, seed = o.inputs.seed](std::size_t i) {
+  return {o.limit > 0 ? o.limit : random_samples,
+          [graph = model.graph, seed = o.inputs.seed](std::size_t i) {
             static constexpr float factors[] = {1, 4, 0.25f, 16};
             std::vector<Tensor> out;
             for (std::size_t k = 0; k < graph.inputs.size(); k++)
-              out.push_back(scaled(random_input(graph[graph.inputs[k]].type, seed + i * graph.inputs.size() + k),
-                                   factors[i % std::size(factors)]));
+              out.push_back(scaled(
+                  random_input(graph[graph.inputs[k]].type, seed + i * graph.inputs.size() + k),
+                  factors[i % std::size(factors)]));
             return out;
           }};
 }
 
 int finish(const Options& o, const CompareReport& report) {
-  if (o.json) std::cout << to_json(report, o.all).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  else show(std::cout, report, o.all ? std::numeric_limits<std::size_t>::max() : 20);
+  if (o.json)
+    std::cout
+        << to_json(report, o.all).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+        << "\n";
+  else
+    show(std::cout, report, o.all ? std::numeric_limits<std::size_t>::max() : 20);
   return report.ok() || !report.exact ? exit_code::yes : exit_code::no;
 }
 
@@ -88,13 +100,16 @@ int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
   std::optional<Runner> whole;
   if (!single) {
     RunnerOptions options;
-    options.observe = [&](ValueId v, const TensorView& view) { values[graph[v].name] = copy_tensor(view); };
+    options.observe = [&](ValueId v, const TensorView& view) {
+      values[graph[v].name] = copy_tensor(view);
+    };
     whole.emplace(graph, options);
   }
   for (std::size_t i = 0; i < samples.count; i++) {
     const std::vector<Tensor> in = samples.get(i);
     if (single) {
-      comparison.add_single(in, [](const Graph& node, std::span<const Tensor> x) { return Runner(node).run(x); });
+      comparison.add_single(
+          in, [](const Graph& node, std::span<const Tensor> x) { return Runner(node).run(x); });
     } else {
       values.clear();
       whole->run(in);
@@ -134,17 +149,21 @@ bool is_bundle_file(const std::string& path) {
 }
 
 int report_injected(const Options& o, const InjectReport& r) {
-  const bool good = r.verdict == "dead" || r.verdict == "timing-only" || r.verdict == "refused by the verifier";
+  const bool good =
+      r.verdict == "dead" || r.verdict == "timing-only" || r.verdict == "refused by the verifier";
   if (o.json) {
     nlohmann::json j = to_json(r.comparison, o.all);
     j["file"] = o.model.path;
-    j["injected"] = {{"seed", *o.inject},          {"instruction", r.instruction()},  {"operation", r.operation()},
-                     {"operand", r.change.field},  {"before", r.change.before},       {"after", r.change.after},
-                     {"layers", r.layers},         {"verdict", r.verdict},            {"why", r.why},
-                     {"readers", r.readers}};
+    j["injected"] = {
+        {"seed", *o.inject},         {"instruction", r.instruction()}, {"operation", r.operation()},
+        {"operand", r.change.field}, {"before", r.change.before},      {"after", r.change.after},
+        {"layers", r.layers},        {"verdict", r.verdict},           {"why", r.why},
+        {"readers", r.readers}};
     std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
-    std::cout << r.change.text << (r.layers.empty() ? "" : " (layer '" + r.layers.front() + "')") << "\n" << r.verdict << ": " << r.why << "\n";
+    std::cout << r.change.text << (r.layers.empty() ? "" : " (layer '" + r.layers.front() + "')")
+              << "\n"
+              << r.verdict << ": " << r.why << "\n";
   }
   return good ? exit_code::yes : exit_code::no;
 }
@@ -152,7 +171,9 @@ int report_injected(const Options& o, const InjectReport& r) {
 /// A bundle with an NPU program: the simulator against the reference.
 int compare_sim(const Options& o, const ReadResult& model) {
   const ComparedBundle bundle = open_compared(o.model.path);
-  if (!bundle.tapped) fail(Code::bad_argument, o.model.path, ": it was built for the CPU alone; --on cpu compares that");
+  if (!bundle.tapped)
+    fail(Code::bad_argument, o.model.path,
+         ": it was built for the CPU alone; --on cpu compares that");
   const Samples samples = samples_for(o, model);
   if (!o.inject) return finish(o, compare_simulator(bundle, samples.count, samples.get));
   return report_injected(o, compare_injected(bundle, *o.inject, samples.count, samples.get));
@@ -161,14 +182,20 @@ int compare_sim(const Options& o, const ReadResult& model) {
 int run(const Options& o) {
   const ReadResult model = load_model(o.model, o.inputs);
   const bool bundle = is_bundle_file(o.model.path);
-  if (!bundle && o.on == "sim") fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path, " is a model");
-  if (!bundle && o.inject) fail(Code::bad_argument, "--inject needs a bundle made by build, ", o.model.path, " is a model");
+  if (!bundle && o.on == "sim")
+    fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path,
+         " is a model");
+  if (!bundle && o.inject)
+    fail(Code::bad_argument, "--inject needs a bundle made by build, ", o.model.path,
+         " is a model");
   if (bundle && !o.calibrate.sources.empty())
-    fail(Code::bad_argument, "--calibrate is for models; ", o.model.path, " is a bundle and quantised as it is");
+    fail(Code::bad_argument, "--calibrate is for models; ", o.model.path,
+         " is a bundle and quantised as it is");
   if (bundle && o.on != "cpu") {
     const Result<Bundle> opened = Bundle::open(o.model.path);
     require(opened.status());
-    if (o.on == "sim" || o.inject || !opened->section(Section::target).empty()) return compare_sim(o, model);
+    if (o.on == "sim" || o.inject || !opened->section(Section::target).empty())
+      return compare_sim(o, model);
   }
   if (bundle) return compare_cpu(o, model, model.graph);
   const Graph plain = optimize(import_quantised(model.graph));
@@ -181,13 +208,21 @@ std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
   add_input_options(app, o->inputs);
-  app.add_option("--data", o->data, "Samples: fashion-mnist, cifar10:FILE, or a folder class/picture; else --input, else random");
-  app.add_option("--limit", o->limit, "Samples that are compared, spread evenly; 10 of a data set, 3 random ones")->check(CLI::PositiveNumber);
-  app.add_option("--on", o->on, "What is held against the reference: sim (bundles; the default there) or cpu")
+  app.add_option(
+      "--data", o->data,
+      "Samples: fashion-mnist, cifar10:FILE, or a folder class/picture; else --input, else random");
+  app.add_option("--limit", o->limit,
+                 "Samples that are compared, spread evenly; 10 of a data set, 3 random ones")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--on", o->on,
+                 "What is held against the reference: sim (bundles; the default there) or cpu")
       ->check(CLI::IsMember({"sim", "cpu"}));
-  app.add_option("--feed", o->feed, "With --on cpu: single (each node gets the reference's inputs) or entire")
+  app.add_option("--feed", o->feed,
+                 "With --on cpu: single (each node gets the reference's inputs) or entire")
       ->check(CLI::IsMember({"single", "entire"}));
-  app.add_option("--inject", o->inject, "Changes one operand of one instruction, drawn by this seed, and says what becomes of it");
+  app.add_option(
+      "--inject", o->inject,
+      "Changes one operand of one instruction, drawn by this seed, and says what becomes of it");
   app.add_flag("--all", o->all, "Lists every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
   add_calibrate_options(app, o->calibrate);

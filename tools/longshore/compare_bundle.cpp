@@ -20,7 +20,10 @@ constexpr std::size_t patience = 12;
 class BundleComparison {
  public:
   BundleComparison(const ComparedBundle& b, const Program& shipped, const Program& tapped)
-      : bundle_(b), shipped_(b.graph, shipped), tapped_(b.graph, tapped), layers_(b.graph, Strictness::bytes) {
+      : bundle_(b),
+        shipped_(b.graph, shipped),
+        tapped_(b.graph, tapped),
+        layers_(b.graph, Strictness::bytes) {
     for (std::size_t i = 0; i < b.graph.outputs.size(); i++) {
       LayerDifference l;
       const Value& v = b.graph[b.graph.outputs[i]];
@@ -40,10 +43,12 @@ class BundleComparison {
     tapped_.run(inputs);
     Values values = tapped_.cpu_values();
     const lower::Tapped& taps = *bundle_.tapped;
-    for (std::size_t i = 0; i < taps.values.size(); i++) values[bundle_.graph[taps.values[i]].name] = tapped_.value(taps.at[i]);
+    for (std::size_t i = 0; i < taps.values.size(); i++)
+      values[bundle_.graph[taps.values[i]].name] = tapped_.value(taps.at[i]);
     const std::size_t sample = layers_.samples();
     const std::vector<Tensor> want = layers_.add_entire(inputs, values);
-    for (std::size_t i = 0; i < want.size(); i++) outputs_[i].difference.add(got.at(i).view(), want[i].view(), {}, sample);
+    for (std::size_t i = 0; i < want.size(); i++)
+      outputs_[i].difference.add(got.at(i).view(), want[i].view(), {}, sample);
   }
 
   CompareReport report() const {
@@ -82,7 +87,9 @@ Place place_in_tapped(const lower::Tapped& tapped, Place place) {
 }
 
 bool same(const Program& a, const Program& b) {
-  const auto bytes = [](const Program& p) { return p.constants ? p.constants->bytes() : std::span<const std::byte>(); };
+  const auto bytes = [](const Program& p) {
+    return p.constants ? p.constants->bytes() : std::span<const std::byte>();
+  };
   return encode(a) == encode(b) && std::ranges::equal(bytes(a), bytes(b));
 }
 
@@ -95,7 +102,9 @@ std::vector<std::string> ComparedBundle::fused_with(std::size_t node) const {
   return out;
 }
 
-std::string InjectReport::instruction() const { return str(name(change.queue), "[", change.index, "]"); }
+std::string InjectReport::instruction() const {
+  return str(name(change.queue), "[", change.index, "]");
+}
 
 std::string InjectReport::operation() const {
   return name(change.program.queues[static_cast<int>(change.queue)][change.index].operation);
@@ -120,12 +129,15 @@ ComparedBundle open_compared(const std::string& path) {
     for (const plan::Stage& stage : l.stages) out.head[stage.node] = l.head();
   out.tapped = lower::lower_tapped(plan);
   if (!same(lower::remove_taps(*out.tapped), out.program))
-    fail(Code::bad_model, path, ": its program is not what this version of longshore makes of its graph and target, so its "
-         "layers cannot be looked at: build it anew");
+    fail(
+        Code::bad_model, path,
+        ": its program is not what this version of longshore makes of its graph and target, so its "
+        "layers cannot be looked at: build it anew");
   return out;
 }
 
-CompareReport compare_simulator(const ComparedBundle& b, std::size_t samples, const SampleSource& sample) {
+CompareReport compare_simulator(const ComparedBundle& b, std::size_t samples,
+                                const SampleSource& sample) {
   require(verified(b.program), b.file);
   require(verified(b.tapped->program), b.file + ": tap variant");
   BundleComparison comparison(b, b.program, b.tapped->program);
@@ -137,11 +149,15 @@ CompareReport compare_simulator(const ComparedBundle& b, std::size_t samples, co
   return comparison.report();
 }
 
-InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::size_t samples, const SampleSource& sample) {
+InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::size_t samples,
+                              const SampleSource& sample) {
   std::optional<Injection> drawn = inject(b.program, seed);
-  if (!drawn) fail(Code::bad_argument, b.file, ": there is no NPU instruction whose operand could be changed");
+  if (!drawn)
+    fail(Code::bad_argument, b.file,
+         ": there is no NPU instruction whose operand could be changed");
   InjectReport r{std::move(*drawn), {}, "", "", {}, {}};
-  const Instruction& changed = r.change.program.queues[static_cast<int>(r.change.queue)][r.change.index];
+  const Instruction& changed =
+      r.change.program.queues[static_cast<int>(r.change.queue)][r.change.index];
   if (changed.layer != no_index) r.layers = b.fused_with(changed.layer);
   if (const std::vector<Refusal> refusals = verify(r.change.program, 1); !refusals.empty()) {
     r.verdict = "refused by the verifier";
@@ -171,7 +187,8 @@ InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::
     const std::vector<Tensor> inputs = sample(i);
     host.start(inputs);
     changed_host.start(inputs);
-    const Result<ChangeEffect> one = effect_of_change(b.tapped->program, tapped, at, host, changed_host, seed + i);
+    const Result<ChangeEffect> one =
+        effect_of_change(b.tapped->program, tapped, at, host, changed_host, seed + i);
     require(one.status(), r.change.text);
     merge(effect, *one);
   }
@@ -183,7 +200,9 @@ InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::
     return r;
   }
   const Judgement j = judge(effect, b.program);
-  r.verdict = j.verdict == Judgement::Verdict::timing_only ? "timing-only" : j.verdict == Judgement::Verdict::dead ? "dead" : "unnoticed";
+  r.verdict = j.verdict == Judgement::Verdict::timing_only ? "timing-only"
+              : j.verdict == Judgement::Verdict::dead      ? "dead"
+                                                           : "unnoticed";
   r.why = j.why;
   return r;
 }

@@ -25,8 +25,10 @@ std::string shortest(double x, int digits) {
 }
 
 std::string fitted(std::string text, std::size_t width, bool right) {
-  if (text.size() > width) text = "..." + text.substr(text.size() - width + 3);  // the end tells names apart
-  return right ? std::string(width - text.size(), ' ') + text : text + std::string(width - text.size(), ' ');
+  if (text.size() > width)
+    text = "..." + text.substr(text.size() - width + 3);  // the end tells names apart
+  return right ? std::string(width - text.size(), ' ') + text
+               : text + std::string(width - text.size(), ' ');
 }
 
 /// Worst first: layers that are wrong by the part that is wrong, then by SQNR.
@@ -35,8 +37,11 @@ std::vector<const LayerDifference*> worst_first(const std::vector<LayerDifferenc
   for (const LayerDifference& l : layers) out.push_back(&l);
   const auto part = [](const LayerDifference* l) {
     if (!l->difference.mismatch.empty()) return 2.0;
-    return l->bound.exact ? static_cast<double>(l->difference.different) / static_cast<double>(std::max<std::int64_t>(l->difference.elements, 1))
-                          : l->difference.equal() ? 0.0 : 1.0;
+    return l->bound.exact
+               ? static_cast<double>(l->difference.different) /
+                     static_cast<double>(std::max<std::int64_t>(l->difference.elements, 1))
+           : l->difference.equal() ? 0.0
+                                   : 1.0;
   };
   std::ranges::stable_sort(out, [&](const LayerDifference* a, const LayerDifference* b) {
     if (part(a) != part(b)) return part(a) > part(b);
@@ -67,30 +72,39 @@ nlohmann::json index_of(const Shape& s) {
 
 void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
   const Totals t = total(r.layers);
-  out << r.file << ": " << r.got << " against " << r.want << ", " << r.samples << (r.samples == 1 ? " sample" : " samples") << "\n";
+  out << r.file << ": " << r.got << " against " << r.want << ", " << r.samples
+      << (r.samples == 1 ? " sample" : " samples") << "\n";
   const std::vector<const LayerDifference*> sorted = worst_first(r.layers);
   std::size_t shown = 0;
   for (const LayerDifference* l : sorted) {
     const Difference& d = l->difference;
-    if (shown == rows || (r.exact && d.equal() && rows != std::numeric_limits<std::size_t>::max() && d.sqnr_db() > 1e9)) break;
+    if (shown == rows || (r.exact && d.equal() && rows != std::numeric_limits<std::size_t>::max() &&
+                          d.sqnr_db() > 1e9))
+      break;
     if (shown++ == 0)
-      out << fitted("layer", 32, false) << "  " << fitted("operator", 18, false) << (r.exact ? "  unit   elements  different" : "     largest") << "   max error    SQNR dB    cosine\n";
-    out << fitted(l->node, 32, false) << "  " << fitted(l->op.substr(l->op.rfind('.') + 1), 18, false) << "  ";
+      out << fitted("layer", 32, false) << "  " << fitted("operator", 18, false)
+          << (r.exact ? "  unit   elements  different" : "     largest")
+          << "   max error    SQNR dB    cosine\n";
+    out << fitted(l->node, 32, false) << "  "
+        << fitted(l->op.substr(l->op.rfind('.') + 1), 18, false) << "  ";
     if (r.exact)
-      out << (r.npu.contains(l->position) ? "npu " : "cpu ") << fitted(std::to_string(d.elements), 11, true)
+      out << (r.npu.contains(l->position) ? "npu " : "cpu ")
+          << fitted(std::to_string(d.elements), 11, true)
           << fitted(std::to_string(d.different), 11, true);
     else
       out << fitted(shortest(d.largest, 4), 10, true);
     out << fitted(shortest(d.max_abs, 4), 12, true) << fitted(decibel(d.sqnr_db()), 11, true)
         << fitted(shortest(d.cosine(), 6), 10, true) << "\n";
   }
-  if (shown > 0 && shown < sorted.size() && !r.exact) out << "(" << sorted.size() - shown << " better layers are not shown: --all)\n";
+  if (shown > 0 && shown < sorted.size() && !r.exact)
+    out << "(" << sorted.size() - shown << " better layers are not shown: --all)\n";
   if (!r.missing.empty()) {
-    out << r.missing.size() << " values have no counterpart, the first is '" << r.missing.front() << "'\n";
+    out << r.missing.size() << " values have no counterpart, the first is '" << r.missing.front()
+        << "'\n";
   }
   if (!r.exact) return;
-  out << nodes_of(r) << " layers, " << r.npu.size() << " of them on the NPU; " << t.bytes << " bytes compared, " << t.different_bytes
-      << " different\n";
+  out << nodes_of(r) << " layers, " << r.npu.size() << " of them on the NPU; " << t.bytes
+      << " bytes compared, " << t.different_bytes << " different\n";
   if (t.first) out << "first difference: " << describe(*t.first) << "\n";
 }
 
@@ -99,8 +113,11 @@ nlohmann::json to_json(const CompareReport& r, bool by_layer) {
   nlohmann::json first;
   if (t.first) {
     const Difference& d = t.first->difference;
-    first = {{"layer", t.first->node}, {"op", t.first->op}, {"value", t.first->value},
-             {"unit", r.npu.contains(t.first->position) ? "npu" : "cpu"}, {"text", describe(*t.first)}};
+    first = {{"layer", t.first->node},
+             {"op", t.first->op},
+             {"value", t.first->value},
+             {"unit", r.npu.contains(t.first->position) ? "npu" : "cpu"},
+             {"text", describe(*t.first)}};
     if (d.first) {
       first["sample"] = d.first->sample;
       first["index"] = index_of(d.first->at);
@@ -108,17 +125,31 @@ nlohmann::json to_json(const CompareReport& r, bool by_layer) {
       first["want"] = number(d.first->want);
     }
   }
-  nlohmann::json j = {{"file", r.file}, {"got", r.got}, {"want", r.want}, {"samples", r.samples},
-                      {"layers", nodes_of(r)}, {"npu_layers", r.npu.size()}, {"bytes_compared", t.bytes},
-                      {"different_bytes", t.different_bytes}, {"different_layers", t.different_layers},
-                      {"first_difference", first}, {"not_compared", r.missing}};
+  nlohmann::json j = {{"file", r.file},
+                      {"got", r.got},
+                      {"want", r.want},
+                      {"samples", r.samples},
+                      {"layers", nodes_of(r)},
+                      {"npu_layers", r.npu.size()},
+                      {"bytes_compared", t.bytes},
+                      {"different_bytes", t.different_bytes},
+                      {"different_layers", t.different_layers},
+                      {"first_difference", first},
+                      {"not_compared", r.missing}};
   if (!by_layer) return j;
   nlohmann::json list = nlohmann::json::array();
   for (const LayerDifference& l : r.layers) {
     const Difference& d = l.difference;
-    list.push_back({{"layer", l.node}, {"op", l.op}, {"value", l.value}, {"unit", r.npu.contains(l.position) ? "npu" : "cpu"},
-                    {"elements", d.elements}, {"different", d.different}, {"max_abs", number(d.max_abs)},
-                    {"max_rel", number(d.max_rel)}, {"sqnr_db", number(d.sqnr_db())}, {"cosine", number(d.cosine())}});
+    list.push_back({{"layer", l.node},
+                    {"op", l.op},
+                    {"value", l.value},
+                    {"unit", r.npu.contains(l.position) ? "npu" : "cpu"},
+                    {"elements", d.elements},
+                    {"different", d.different},
+                    {"max_abs", number(d.max_abs)},
+                    {"max_rel", number(d.max_rel)},
+                    {"sqnr_db", number(d.sqnr_db())},
+                    {"cosine", number(d.cosine())}});
   }
   j["by_layer"] = list;
   return j;

@@ -12,19 +12,20 @@ namespace longshore {
 
 /// A comparison that is over, and how to show it.
 struct CompareReport {
-  std::string file, got, want;           // "the simulator", "the quantised reference"
+  std::string file, got, want;  // "the simulator", "the quantised reference"
   std::size_t samples = 0;
   std::vector<LayerDifference> layers;
-  std::set<std::size_t> npu;             // positions of nodes that ran on the NPU
-  std::vector<std::string> missing;      // values that were not compared
-  bool exact = true;                     // false: precisions are compared, and differences are no fault
+  std::set<std::size_t> npu;         // positions of nodes that ran on the NPU
+  std::vector<std::string> missing;  // values that were not compared
+  bool exact = true;                 // false: precisions are compared, and differences are no fault
   bool ok() const { return total(layers).different_layers == 0; }
 };
 
 /// Bytes and the first difference, then the worst layers first: all of them, or the worst `rows`.
 void show(std::ostream&, const CompareReport&, std::size_t rows);
 
-/// layers, npu_layers, bytes_compared, different_bytes, first_difference, ...; `by_layer` on request.
+/// layers, npu_layers, bytes_compared, different_bytes, first_difference, ...; `by_layer` on
+/// request.
 nlohmann::json to_json(const CompareReport&, bool by_layer);
 
 }  // namespace longshore

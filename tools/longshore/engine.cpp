@@ -17,7 +17,8 @@ Graph specialised(const Graph& g, const std::vector<Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); i++) {
     const Value& v = g[g.inputs[i]];
     if (inputs[i].dtype != v.type.dtype)
-      fail(Code::bad_argument, "input '", v.name, "' is ", print(v.type), ", found ", print(TensorType(inputs[i].dtype, inputs[i].shape)));
+      fail(Code::bad_argument, "input '", v.name, "' is ", print(v.type), ", found ",
+           print(TensorType(inputs[i].dtype, inputs[i].shape)));
     options.input_shapes[v.name] = inputs[i].shape;
   }
   return infer(g, options);
@@ -27,7 +28,9 @@ Graph specialised(const Graph& g, const std::vector<Tensor>& inputs) {
 Tensor zeros(const TensorType& type) {
   Shape shape;
   for (const Dim& d : type.dims) shape.push(d.known() ? d.value : 1);
-  return {type.dtype, shape, make_blob(std::vector<std::byte>(static_cast<std::size_t>(shape.elements()) * size_bytes(type.dtype)))};
+  return {type.dtype, shape,
+          make_blob(std::vector<std::byte>(static_cast<std::size_t>(shape.elements()) *
+                                           size_bytes(type.dtype)))};
 }
 
 }  // namespace
@@ -36,13 +39,16 @@ void add_engine_options(CLI::App& app, EngineOptions& o) {
   add_model_options(app, o.model);
   app.add_option("--precision", o.precision, "float32, bf16 or int8; as the file has it")
       ->check(CLI::IsMember({"float32", "bf16", "int8"}));
-  app.add_option("--threads", o.threads, "As many as the process may use")->check(CLI::Range(1, 256));
+  app.add_option("--threads", o.threads, "As many as the process may use")
+      ->check(CLI::Range(1, 256));
   add_calibrate_options(app, o.calibrate);
 }
 
 ModelEngine::ModelEngine(const EngineOptions& o) {
   if (o.precision == "bf16")
-    fail(Code::unsupported, "--precision bf16: there are no bf16 kernels for this CPU yet; float32 and int8 are there");
+    fail(
+        Code::unsupported,
+        "--precision bf16: there are no bf16 kernels for this CPU yet; float32 and int8 are there");
   ReadResult model = load_model(o.model, o.inputs);
   for (const auto& [name, tensor] : o.given) model.defaults[name] = tensor;
   for (const std::string& name : o.zero)
@@ -69,7 +75,9 @@ void ModelEngine::load(const EngineOptions& o) {
     Result<Program> decoded = opened->program();
     require(decoded.status());
     const bool npu = decoded->machine.present;
-    if (o.on == "sim" && !npu) fail(Code::bad_argument, "--on sim: the bundle is for the CPU; build it with --target of an NPU");
+    if (o.on == "sim" && !npu)
+      fail(Code::bad_argument,
+           "--on sim: the bundle is for the CPU; build it with --target of an NPU");
     const bool as_built = o.model.dims.empty() && o.model.input_values.empty();
     if (npu && o.on != "cpu" && !as_built)
       fail(Code::bad_argument, "--dim and --input-value were fixed when the bundle was built");
@@ -84,9 +92,11 @@ void ModelEngine::load(const EngineOptions& o) {
   for (const Value& v : graph_.values)
     if (v.type.quantised()) precision_ = "int8";
   if (o.precision == "float32" && precision_ == "int8")
-    fail(Code::unsupported, "--precision float32: the file holds a quantised model, not its float form");
+    fail(Code::unsupported,
+         "--precision float32: the file holds a quantised model, not its float form");
   const bool quantise = o.precision == "int8" && precision_ != "int8";
-  if (bundle && quantise) fail(Code::unsupported, "--precision int8: the bundle was built in float32");
+  if (bundle && quantise)
+    fail(Code::unsupported, "--precision int8: the bundle was built in float32");
   bool open = false;
   for (ValueId v : graph_.inputs) open |= !graph_[v].type.shape().has_value();
   if (!program || open) {
@@ -130,21 +140,25 @@ std::vector<std::string> ModelEngine::output_names() const {
 
 void ModelEngine::set_input(std::size_t i, Tensor tensor) {
   if (tensor.dtype != inputs_[i].dtype || !(tensor.shape == inputs_[i].shape))
-    fail(Code::bad_argument, "input '", input_names()[i], "' changes from ", print(TensorType(inputs_[i].dtype, inputs_[i].shape)),
-         " to ", print(TensorType(tensor.dtype, tensor.shape)), " between runs");
+    fail(Code::bad_argument, "input '", input_names()[i], "' changes from ",
+         print(TensorType(inputs_[i].dtype, inputs_[i].shape)), " to ",
+         print(TensorType(tensor.dtype, tensor.shape)), " between runs");
   inputs_[i] = std::move(tensor);
   views_[i] = inputs_[i].view();
 }
 
 void ModelEngine::run() {
-  if (context_) require(context_->run(views_));
-  else reference_ = evaluate(graph_, inputs_);
+  if (context_)
+    require(context_->run(views_));
+  else
+    reference_ = evaluate(graph_, inputs_);
 }
 
 std::vector<Tensor> ModelEngine::outputs() const {
   if (!context_) return reference_;
   std::vector<Tensor> out;
-  for (std::size_t i = 0; i < context_->output_count(); i++) out.push_back(copy_tensor(context_->output(i)));
+  for (std::size_t i = 0; i < context_->output_count(); i++)
+    out.push_back(copy_tensor(context_->output(i)));
   return out;
 }
 

@@ -18,7 +18,7 @@ struct EngineOptions {
   CalibrateOptions calibrate;  // for int8
   std::string precision;       // "": as the file has it
   std::string on = "auto";
-  int threads = 0;             // 0: as many as the process may use
+  int threads = 0;  // 0: as many as the process may use
   /// Inputs that are the same as if a file were given, by name.
   std::map<std::string, Tensor> given;
   /// Inputs that start with zeros unless a file is given.

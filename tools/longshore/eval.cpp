@@ -41,21 +41,27 @@ using MakeEngine = std::function<Engine()>;
 MakeEngine engine_for(const Graph& g, const std::string& on) {
   const auto graph = std::make_shared<const Graph>(g);
   if (on == "reference")
-    return [graph] { return [graph](const Tensor& x) { return evaluate(*graph, std::span(&x, 1)).at(0); }; };
+    return [graph] {
+      return [graph](const Tensor& x) { return evaluate(*graph, std::span(&x, 1)).at(0); };
+    };
   return [graph] {
     const auto runner = std::make_shared<Runner>(*graph);
     return [runner](const Tensor& x) { return runner->run(std::span(&x, 1)).at(0); };
   };
 }
 
-/// The program of a bundle that was built for an NPU, on the simulator; one context for each thread.
+/// The program of a bundle that was built for an NPU, on the simulator; one context for each
+/// thread.
 MakeEngine simulator_for(const std::string& path) {
   Result<Bundle> bundle = Bundle::open(path);
-  if (!bundle.ok()) fail(Code::bad_argument, "--on sim needs a bundle made by build: ", path, ": ", bundle.status().text());
+  if (!bundle.ok())
+    fail(Code::bad_argument, "--on sim needs a bundle made by build: ", path, ": ",
+         bundle.status().text());
   Result<Program> program = bundle->program();
   require(program.status(), path);
   if (!program->machine.present)
-    fail(Code::bad_argument, "--on sim: the bundle ", path, " is for the CPU; build it with --target of an NPU");
+    fail(Code::bad_argument, "--on sim: the bundle ", path,
+         " is for the CPU; build it with --target of an NPU");
   LoadOptions options;
   options.operators = operator_table();
   Result<Model> loaded = Model::load(std::move(*program), options);
@@ -96,12 +102,12 @@ struct Totals {
 
 void check_output(const Tensor& t) {
   if (t.dtype != DType::f32 || t.elements() < 2)
-    fail(Code::bad_argument, "eval needs a classifier: output 0 is ", print(TensorType(t.dtype, t.shape)),
-         ", expected f32 scores of the classes");
+    fail(Code::bad_argument, "eval needs a classifier: output 0 is ",
+         print(TensorType(t.dtype, t.shape)), ", expected f32 scores of the classes");
 }
 
-Totals run_all(const Options& o, const Dataset& data, const std::vector<std::size_t>& picked, const TensorType& input, const MakeEngine& engine,
-               const MakeEngine& reference) {
+Totals run_all(const Options& o, const Dataset& data, const std::vector<std::size_t>& picked,
+               const TensorType& input, const MakeEngine& engine, const MakeEngine& reference) {
   const std::size_t count = picked.size();
   std::vector<Sample> samples(count);
   std::atomic<std::size_t> next{0};
@@ -154,43 +160,61 @@ Totals run_all(const Options& o, const Dataset& data, const std::vector<std::siz
   return out;
 }
 
-double percent(std::size_t part, std::size_t all) { return 100.0 * static_cast<double>(part) / static_cast<double>(all); }
+double percent(std::size_t part, std::size_t all) {
+  return 100.0 * static_cast<double>(part) / static_cast<double>(all);
+}
 
 int run(const Options& o) {
   ReadResult model = load_model(o.model);
   if (model.graph.inputs.size() != 1)
-    fail(Code::bad_argument, o.model.path, ": eval needs a model with one input, this one has ", model.graph.inputs.size());
+    fail(Code::bad_argument, o.model.path, ": eval needs a model with one input, this one has ",
+         model.graph.inputs.size());
   const MakeEngine simulator = o.on == "sim" ? simulator_for(o.model.path) : MakeEngine{};
   const Graph plain = optimize(import_quantised(model.graph));
   const TensorType input = plain[plain.inputs[0]].type;
   DatasetRequest request;
   request.training = o.training;
-  request.read_file = [&](const std::string& file, const TensorType& type) { return read_input(file, type, o.image); };
+  request.read_file = [&](const std::string& file, const TensorType& type) {
+    return read_input(file, type, o.image);
+  };
   const Dataset data = open_dataset(o.data, request);
-  const std::vector<std::size_t> picked = pick_samples(data.count, o.limit > 0 ? o.limit : data.count);
+  const std::vector<std::size_t> picked =
+      pick_samples(data.count, o.limit > 0 ? o.limit : data.count);
   const std::size_t count = picked.size();
   Graph graph = plain;
   QuantizeReport report;
-  const bool was_quantised = std::any_of(plain.values.begin(), plain.values.end(), [](const Value& v) { return v.type.quantised(); });
-  const std::string precision = !o.precision.empty() ? o.precision : was_quantised ? "int8" : "float32";
+  const bool was_quantised = std::any_of(plain.values.begin(), plain.values.end(),
+                                         [](const Value& v) { return v.type.quantised(); });
+  const std::string precision = !o.precision.empty() ? o.precision
+                                : was_quantised      ? "int8"
+                                                     : "float32";
   if (precision == "float32" && was_quantised)
-    fail(Code::unsupported, "--precision float32: ", o.model.path, " holds a quantised model, not its float form");
+    fail(Code::unsupported, "--precision float32: ", o.model.path,
+         " holds a quantised model, not its float form");
   if (was_quantised && o.compare)
-    fail(Code::unsupported, "--compare-float: ", o.model.path, " holds a quantised model, not its float form");
+    fail(Code::unsupported, "--compare-float: ", o.model.path,
+         " holds a quantised model, not its float form");
   const bool quantise = precision == "int8" && !was_quantised;
   if (quantise) {
     const bool has_training_half = o.data.starts_with("fashion-mnist");
     if (o.calibrate.sources.empty() && !has_training_half)
-      fail(Code::bad_argument, "--precision int8 needs --calibrate: the data set ", o.data, " has no training half to calibrate on");
+      fail(Code::bad_argument, "--precision int8 needs --calibrate: the data set ", o.data,
+           " has no training half to calibrate on");
     CalibrateOptions calibrate = o.calibrate;
     calibrate.threads = o.threads;
     graph = quantise_model(plain, calibrate, o.image, &report, o.data);
     if (o.report) std::cerr << print(report);
   }
-  const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, o.on), o.compare ? engine_for(plain, o.on) : MakeEngine{});
-  nlohmann::json j = {{"model", o.model.path}, {"data", data.name},           {"samples", count},
-                      {"metric", "top1_percent"}, {"value", percent(t.right, count)}, {"right", t.right},
-                      {"on", o.on},            {"precision", precision}};
+  const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, o.on),
+                           o.compare ? engine_for(plain, o.on) : MakeEngine{});
+  nlohmann::json j = {{"model", o.model.path},
+                      {"data", data.name},
+                      {"samples", count},
+                      {"metric", "top1_percent"},
+                      {"value", percent(t.right, count)},
+                      {"right", t.right},
+                      {"on", o.on},
+                      {"precision", precision}};
   if (quantise) {
     j["calibrator"] = o.calibrate.quantize.calibrator;
     j["calibration_samples"] = report.samples;
@@ -200,30 +224,41 @@ int run(const Options& o) {
   if (o.compare) {
     j["float_value"] = percent(t.float_right, count);
     j["label_agreement_percent"] = percent(t.agrees, count);
-    j["output_sqnr_db"] = t.noise > 0 ? nlohmann::json(10 * std::log10(t.signal / t.noise)) : nlohmann::json();
+    j["output_sqnr_db"] =
+        t.noise > 0 ? nlohmann::json(10 * std::log10(t.signal / t.noise)) : nlohmann::json();
   }
   if (o.json) {
     std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return exit_code::yes;
   }
-  std::cout << o.model.path << " on " << data.name << ", " << precision << " on " << o.on << ": " << t.right << " of " << count
-            << " right, " << percent(t.right, count) << " %\n";
+  std::cout << o.model.path << " on " << data.name << ", " << precision << " on " << o.on << ": "
+            << t.right << " of " << count << " right, " << percent(t.right, count) << " %\n";
   if (o.compare)
-    std::cout << "  float " << percent(t.float_right, count) << " %, same label in " << percent(t.agrees, count) << " %, output SQNR "
-              << (t.noise > 0 ? str(10 * std::log10(t.signal / t.noise), " dB") : "infinite") << "\n";
+    std::cout << "  float " << percent(t.float_right, count) << " %, same label in "
+              << percent(t.agrees, count) << " %, output SQNR "
+              << (t.noise > 0 ? str(10 * std::log10(t.signal / t.noise), " dB") : "infinite")
+              << "\n";
   return exit_code::yes;
 }
 
 std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
-  app.add_option("--data", o->data, "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")->required();
-  app.add_option("--on", o->on, "cpu, reference or sim (bundles only); cpu")->check(CLI::IsMember({"cpu", "reference", "sim"}));
-  app.add_option("--precision", o->precision, "float32 or int8; as the file has it")->check(CLI::IsMember({"float32", "int8"}));
-  app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")->check(CLI::PositiveNumber);
+  app.add_option("--data", o->data,
+                 "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")
+      ->required();
+  app.add_option("--on", o->on, "cpu, reference or sim (bundles only); cpu")
+      ->check(CLI::IsMember({"cpu", "reference", "sim"}));
+  app.add_option("--precision", o->precision, "float32 or int8; as the file has it")
+      ->check(CLI::IsMember({"float32", "int8"}));
+  app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")
+      ->check(CLI::PositiveNumber);
   app.add_option("--threads", o->threads, "As many as there are cores")->check(CLI::PositiveNumber);
-  app.add_flag("--training", o->training, "The training half of the data set instead of the test half");
-  app.add_flag("--compare-float", o->compare, "Runs the float model too: its accuracy, how many labels agree, SQNR of the outputs");
+  app.add_flag("--training", o->training,
+               "The training half of the data set instead of the test half");
+  app.add_flag(
+      "--compare-float", o->compare,
+      "Runs the float model too: its accuracy, how many labels agree, SQNR of the outputs");
   app.add_flag("--report", o->report, "Shows on stderr how each value was quantised");
   app.add_flag("--json", o->json, "One JSON object on one line");
   add_calibrate_options(app, o->calibrate);

@@ -33,7 +33,8 @@ struct Facts {
 bool fully_known(const Graph& g, const Node& n) {
   for (const auto* list : {&n.inputs, &n.outputs})
     for (ValueId v : *list)
-      if (v != no_value && (g[v].type.dtype == DType::undefined || !g[v].type.shape())) return false;
+      if (v != no_value && (g[v].type.dtype == DType::undefined || !g[v].type.shape()))
+        return false;
   return true;
 }
 
@@ -47,8 +48,10 @@ void gather(const Graph& g, Facts& f) {
     f.nodes++;
     f.operators[qualified_name(*n.op)]++;
     if (n.op->macs) {
-      if (fully_known(g, n)) f.macs += n.op->macs(NodeTypes{n, g});
-      else f.nodes_without_macs++;
+      if (fully_known(g, n))
+        f.macs += n.op->macs(NodeTypes{n, g});
+      else
+        f.nodes_without_macs++;
     }
     for (const Subgraph& s : n.subgraphs) {
       f.subgraphs++;
@@ -83,12 +86,18 @@ void count_at_batch_1(const Graph& g, Facts& f) {
 nlohmann::json value_json(const Graph& g, ValueId v) {
   nlohmann::json dims = nlohmann::json::array();
   for (const Dim& d : g[v].type.dims)
-    if (d.known()) dims.push_back(d.value);
-    else dims.push_back(d.symbol.empty() ? "?" : d.symbol);
-  return {{"name", g[v].name}, {"type", name(g[v].type.dtype)}, {"dims", g[v].type.ranked ? dims : nlohmann::json()}};
+    if (d.known())
+      dims.push_back(d.value);
+    else
+      dims.push_back(d.symbol.empty() ? "?" : d.symbol);
+  return {{"name", g[v].name},
+          {"type", name(g[v].type.dtype)},
+          {"dims", g[v].type.ranked ? dims : nlohmann::json()}};
 }
 
-std::string dump(const nlohmann::json& j) { return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string dump(const nlohmann::json& j) {
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 /// With a unit that a person reads at a glance.
 std::string short_number(double x) {
@@ -126,8 +135,9 @@ std::optional<BundleFacts> bundle_facts(const std::string& path) {
 }
 
 void show(const BundleFacts& b) {
-  std::cout << "  bundle       for " << b.target << ", " << short_number(static_cast<double>(b.file_bytes)) << "B: " << b.steps
-            << " CPU steps, " << b.instructions << " NPU instructions, arena "
+  std::cout << "  bundle       for " << b.target << ", "
+            << short_number(static_cast<double>(b.file_bytes)) << "B: " << b.steps << " CPU steps, "
+            << b.instructions << " NPU instructions, arena "
             << short_number(static_cast<double>(b.arena_bytes)) << "B, constants "
             << short_number(static_cast<double>(b.constants_bytes)) << "B\n";
 }
@@ -135,19 +145,28 @@ void show(const BundleFacts& b) {
 void show(const Options& o, const ReadResult& model, const Facts& f) {
   const Graph& g = model.graph;
   std::cout << o.model.path << (g.name.empty() ? "" : ": " + g.name) << "\n";
-  if (model.opset) std::cout << "  opset        " << model.opset << (model.producer.empty() ? "" : ", by " + model.producer) << "\n";
-  for (const auto& [title, list] : {std::pair("  input        ", &g.inputs), std::pair("  output       ", &g.outputs)})
+  if (model.opset)
+    std::cout << "  opset        " << model.opset
+              << (model.producer.empty() ? "" : ", by " + model.producer) << "\n";
+  for (const auto& [title, list] :
+       {std::pair("  input        ", &g.inputs), std::pair("  output       ", &g.outputs)})
     for (ValueId v : *list) std::cout << title << g[v].name << ": " << print(g[v].type) << "\n";
   for (const auto& [name, t] : model.defaults)
-    std::cout << "  constant     " << name << ": " << print(TensorType(t.dtype, t.shape)) << " (an input with a default)\n";
-  std::cout << "  nodes        " << f.nodes << (f.subgraphs ? str(" in ", f.subgraphs + 1, " graphs") : "") << "\n"
+    std::cout << "  constant     " << name << ": " << print(TensorType(t.dtype, t.shape))
+              << " (an input with a default)\n";
+  std::cout << "  nodes        " << f.nodes
+            << (f.subgraphs ? str(" in ", f.subgraphs + 1, " graphs") : "") << "\n"
             << "  parameters   " << short_number(static_cast<double>(f.parameters)) << " ("
             << short_number(static_cast<double>(f.parameter_bytes)) << "B)\n  MACs         "
-            << (f.nodes_without_macs ? "at least " : "") << short_number(static_cast<double>(f.macs))
-            << (f.nodes_without_macs ? str("; ", f.nodes_without_macs, " nodes have unknown dims") : "") << (f.macs_at_batch_1 ? " at batch 1" : "") << "\n";
+            << (f.nodes_without_macs ? "at least " : "")
+            << short_number(static_cast<double>(f.macs))
+            << (f.nodes_without_macs ? str("; ", f.nodes_without_macs, " nodes have unknown dims")
+                                     : "")
+            << (f.macs_at_batch_1 ? " at batch 1" : "") << "\n";
   if (!f.dynamic_dims.empty()) {
     std::cout << "  dynamic dims ";
-    for (const std::string& d : f.dynamic_dims) std::cout << (d == *f.dynamic_dims.begin() ? "" : ", ") << d;
+    for (const std::string& d : f.dynamic_dims)
+      std::cout << (d == *f.dynamic_dims.begin() ? "" : ", ") << d;
     std::cout << " (--dim NAME=N gives one a size)\n";
   }
   std::cout << "  operators   ";
@@ -162,8 +181,11 @@ int run(const Options& o) {
   } catch (const Error& e) {
     if (e.code() != Code::unsupported) throw;
     // A well-formed model that cannot run: the answer is no.
-    if (o.json) std::cout << dump({{"file", o.model.path}, {"runnable", false}, {"reasons", {e.what()}}}) << "\n";
-    else std::cout << o.model.path << "\n  cannot run: " << e.what() << "\n";
+    if (o.json)
+      std::cout << dump({{"file", o.model.path}, {"runnable", false}, {"reasons", {e.what()}}})
+                << "\n";
+    else
+      std::cout << o.model.path << "\n  cannot run: " << e.what() << "\n";
     return exit_code::no;
   }
   if (o.optimised) model.graph = optimize(model.graph);
@@ -189,8 +211,11 @@ int run(const Options& o) {
   for (ValueId v : g.outputs) outputs.push_back(value_json(g, v));
   nlohmann::json in_bundle;  // null for other files
   if (bundle)
-    in_bundle = {{"target", bundle->target}, {"steps", bundle->steps}, {"instructions", bundle->instructions},
-                 {"arena_bytes", bundle->arena_bytes}, {"constants_bytes", bundle->constants_bytes},
+    in_bundle = {{"target", bundle->target},
+                 {"steps", bundle->steps},
+                 {"instructions", bundle->instructions},
+                 {"arena_bytes", bundle->arena_bytes},
+                 {"constants_bytes", bundle->constants_bytes},
                  {"file_bytes", bundle->file_bytes}};
   std::cout << dump({{"file", o.model.path},
                      {"bundle", in_bundle},

@@ -20,8 +20,11 @@ int complain(int code, std::string text) {
 
 int main(int argc, char** argv) {
   using namespace longshore::exit_code;
-  CLI::App app("Takes a trained model to an edge device: reads ONNX, optimises, quantises, runs on the CPU and on a "
-               "simulated NPU.", "longshore");
+  CLI::App app(
+      "Takes a trained model to an edge device: reads ONNX, optimises, quantises, runs on the CPU "
+      "and on a "
+      "simulated NPU.",
+      "longshore");
   app.set_version_flag("--version", "longshore " LONGSHORE_VERSION);
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands;
@@ -29,10 +32,13 @@ int main(int argc, char** argv) {
     CLI::App* sub = app.add_subcommand(std::string(c->name), std::string(c->doc));
     commands.emplace_back(sub, c->setup(*sub));
   }
-  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(commands, [&](const auto& c) { return c.first->get_name() == argv[1]; })) {
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(commands, [&](const auto& c) {
+        return c.first->get_name() == argv[1];
+      })) {
     std::string names;
     for (const auto& [sub, run] : commands) names += (names.empty() ? "" : ", ") + sub->get_name();
-    return complain(usage, "there is no command '" + std::string(argv[1]) + "'; there are: " + names);
+    return complain(usage,
+                    "there is no command '" + std::string(argv[1]) + "'; there are: " + names);
   }
   try {
     app.parse(argc, argv);

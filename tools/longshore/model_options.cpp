@@ -25,7 +25,8 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 /// "NAME=REST" of an option that must have a name.
-std::pair<std::string, std::string> split_at_last(const std::string& option, const std::string& text) {
+std::pair<std::string, std::string> split_at_last(const std::string& option,
+                                                  const std::string& text) {
   const std::size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
     fail(Code::bad_argument, option, " takes NAME=VALUE, not '", text, "'");
@@ -48,10 +49,12 @@ Tensor literal(const std::string& text, DType dtype, const std::string& name) {
       const auto whole = std::from_chars(first, last, integer);
       const bool is_whole = whole.ec == std::errc{} && whole.ptr == last;
       if (real.ec != std::errc{} || real.ptr != last)
-        fail(Code::bad_argument, "--input-value ", name, ": a number, numbers with commas between, or a .npy file expected, ",
-             "found '", text, "'");
+        fail(Code::bad_argument, "--input-value ", name,
+             ": a number, numbers with commas between, or a .npy file expected, ", "found '", text,
+             "'");
       if (!is_whole && !type_set::float_types.has(dtype) && !type_set::float8_types.has(dtype))
-        fail(Code::bad_argument, "--input-value ", name, ": the input is ", longshore::name(dtype), ", found '", part, "'");
+        fail(Code::bad_argument, "--input-value ", name, ": the input is ", longshore::name(dtype),
+             ", found '", part, "'");
     }
     numbers.push_back(number);
     integers.push_back(integer);
@@ -62,13 +65,19 @@ Tensor literal(const std::string& text, DType dtype, const std::string& name) {
   visit_type(AllTypes{}, dtype, [&]<class T>() {
     T* out = reinterpret_cast<T*>(bytes.data());
     for (std::size_t i = 0; i < numbers.size(); i++) {
-      if constexpr (std::is_same_v<T, Bool8>) out[i] = T(numbers[i] != 0);
-      else if constexpr (std::is_integral_v<T>) out[i] = static_cast<T>(integers[i]);
-      else if constexpr (std::is_constructible_v<T, std::int64_t> && !std::is_convertible_v<T, float>) out[i] = T(integers[i]);
-      else out[i] = T(numbers[i]);
+      if constexpr (std::is_same_v<T, Bool8>)
+        out[i] = T(numbers[i] != 0);
+      else if constexpr (std::is_integral_v<T>)
+        out[i] = static_cast<T>(integers[i]);
+      else if constexpr (std::is_constructible_v<T, std::int64_t> &&
+                         !std::is_convertible_v<T, float>)
+        out[i] = T(integers[i]);
+      else
+        out[i] = T(numbers[i]);
     }
   });
-  return {dtype, n == 1 && text.find(',') == std::string::npos ? Shape{} : Shape{n}, make_blob(std::move(bytes))};
+  return {dtype, n == 1 && text.find(',') == std::string::npos ? Shape{} : Shape{n},
+          make_blob(std::move(bytes))};
 }
 
 /// The same elements under the input's dims, where these are known and hold as many.
@@ -84,42 +93,67 @@ Tensor shaped(Tensor t, const TensorType& type) {
 
 void warn(const std::string& text) { std::cerr << "longshore: warning: " << text << std::endl; }
 
-std::pair<std::string, std::string> split_name(const std::string& text, const std::vector<std::string>& names) {
+std::pair<std::string, std::string> split_name(const std::string& text,
+                                               const std::vector<std::string>& names) {
   // The longest name that fits: names may hold '=' themselves.
   std::pair<std::string, std::string> best{{}, text};
   for (const std::string& n : names)
-    if (n.size() > best.first.size() && text.size() > n.size() && text.starts_with(n) && text[n.size()] == '=')
+    if (n.size() > best.first.size() && text.size() > n.size() && text.starts_with(n) &&
+        text[n.size()] == '=')
       best = {n, text.substr(n.size() + 1)};
   return best;
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
   app.add_option("model", o.path, "ONNX file, graph text or bundle")->required();
-  app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")->allow_extra_args(false);
-  app.add_option("--input-value", o.input_values, "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")->allow_extra_args(false);
+  app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")
+      ->allow_extra_args(false);
+  app.add_option("--input-value", o.input_values,
+                 "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")
+      ->allow_extra_args(false);
 }
 
 void add_image_options(CLI::App& app, ImageOptions& o) {
   static const std::map<std::string, ImageOptions::Layout> layouts = {
-      {"auto", ImageOptions::Layout::automatic}, {"nchw", ImageOptions::Layout::nchw}, {"nhwc", ImageOptions::Layout::nhwc}};
-  static const std::map<std::string, ImageOptions::Resize> resizes = {{"stretch", ImageOptions::Resize::stretch},
-                                                                      {"crop", ImageOptions::Resize::crop},
-                                                                      {"letterbox", ImageOptions::Resize::letterbox}};
+      {"auto", ImageOptions::Layout::automatic},
+      {"nchw", ImageOptions::Layout::nchw},
+      {"nhwc", ImageOptions::Layout::nhwc}};
+  static const std::map<std::string, ImageOptions::Resize> resizes = {
+      {"stretch", ImageOptions::Resize::stretch},
+      {"crop", ImageOptions::Resize::crop},
+      {"letterbox", ImageOptions::Resize::letterbox}};
   const char* group = "Pictures";
-  app.add_option("--mean", o.mean, "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
-      ->delimiter(',')->group(group);
-  app.add_option("--std", o.std, "Pixels are then divided by it; 255")->delimiter(',')->group(group);
-  app.add_option("--layout", o.layout, "auto, nchw or nhwc")->transform(CLI::CheckedTransformer(layouts, CLI::ignore_case).description(""))->type_name("NAME")->group(group);
-  CLI::Option* bgr = app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red")->group(group);
-  app.add_flag_callback("--rgb", [] {}, "Channels in the order red, green, blue (the default)")->excludes(bgr)->group(group);
-  app.add_option("--resize", o.resize, "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
-      ->transform(CLI::CheckedTransformer(resizes, CLI::ignore_case).description(""))->type_name("NAME")->group(group);
+  app.add_option("--mean", o.mean,
+                 "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
+      ->delimiter(',')
+      ->group(group);
+  app.add_option("--std", o.std, "Pixels are then divided by it; 255")
+      ->delimiter(',')
+      ->group(group);
+  app.add_option("--layout", o.layout, "auto, nchw or nhwc")
+      ->transform(CLI::CheckedTransformer(layouts, CLI::ignore_case).description(""))
+      ->type_name("NAME")
+      ->group(group);
+  CLI::Option* bgr =
+      app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red")->group(group);
+  app.add_flag_callback(
+         "--rgb", [] {}, "Channels in the order red, green, blue (the default)")
+      ->excludes(bgr)
+      ->group(group);
+  app.add_option("--resize", o.resize,
+                 "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
+      ->transform(CLI::CheckedTransformer(resizes, CLI::ignore_case).description(""))
+      ->type_name("NAME")
+      ->group(group);
   app.add_option("--crop-fraction", o.crop_fraction, "The part of the crop that is kept; 1")
-      ->check(CLI::Range(0.01f, 1.0f))->group(group);
+      ->check(CLI::Range(0.01f, 1.0f))
+      ->group(group);
 }
 
 void add_input_options(CLI::App& app, InputOptions& o) {
-  app.add_option("--input", o.inputs, "[NAME=]FILE: .npy, TensorProto .pb, png or jpg; once for each input")->allow_extra_args(false);
+  app.add_option("--input", o.inputs,
+                 "[NAME=]FILE: .npy, TensorProto .pb, png or jpg; once for each input")
+      ->allow_extra_args(false);
   app.add_option("--seed", o.seed, "Of the random data that stands in where no file is given");
   add_image_options(app, o.image);
 }
@@ -135,7 +169,9 @@ InferOptions infer_options(const Graph& g, const ModelOptions& o) {
     std::vector<std::string> symbols;
     for (ValueId v : g.inputs)
       for (const Dim& d : g[v].type.dims)
-        if (!d.known() && !d.symbol.empty() && std::ranges::find(symbols, d.symbol) == symbols.end()) symbols.push_back(d.symbol);
+        if (!d.known() && !d.symbol.empty() &&
+            std::ranges::find(symbols, d.symbol) == symbols.end())
+          symbols.push_back(d.symbol);
     if (std::ranges::find(symbols, name) == symbols.end())
       fail(Code::bad_argument, "--dim: no input has a dimension called '", name, "'; ",
            symbols.empty() ? "none has a name" : "there are " + listed(symbols));
@@ -144,13 +180,15 @@ InferOptions infer_options(const Graph& g, const ModelOptions& o) {
   for (const std::string& text : o.input_values) {
     const auto [name, value] = split_name(text, input_names(g));
     if (name.empty())
-      fail(Code::bad_argument, "--input-value ", text, ": NAME=V expected, with an input's name: ", listed(input_names(g)));
+      fail(Code::bad_argument, "--input-value ", text,
+           ": NAME=V expected, with an input's name: ", listed(input_names(g)));
     ValueId v = no_value;
     for (ValueId each : g.inputs)
       if (g[each].name == name) v = each;
     const TensorType& type = g[v].type;
     std::error_code ignored;
-    Tensor t = std::filesystem::is_regular_file(value, ignored) ? read_tensor(value) : literal(value, type.dtype, name);
+    Tensor t = std::filesystem::is_regular_file(value, ignored) ? read_tensor(value)
+                                                                : literal(value, type.dtype, name);
     t = shaped(std::move(t), type);
     bool fits = t.dtype == type.dtype && (!type.ranked || type.rank() == t.shape.rank);
     for (int i = 0; fits && type.ranked && i < type.rank(); i++) {
@@ -194,14 +232,18 @@ std::vector<Tensor> make_inputs(const ReadResult& model, const InputOptions& o) 
     std::error_code ignored;
     if (name.empty()) {
       if (text.find('=') != std::string::npos && !std::filesystem::exists(text, ignored))
-        fail(Code::bad_argument, "--input ", text, ": the model has no such input; its inputs are ", listed(names));
+        fail(Code::bad_argument, "--input ", text, ": the model has no such input; its inputs are ",
+             listed(names));
       while (next < names.size() && given.contains(names[next])) next++;
       if (next == names.size())
-        fail(Code::bad_argument, "--input ", text, ": more files than inputs; the inputs are ", listed(names));
+        fail(Code::bad_argument, "--input ", text, ": more files than inputs; the inputs are ",
+             listed(names));
       name = names[next++];
     }
-    if (given.contains(name)) fail(Code::bad_argument, "--input: input '", name, "' is given twice");
-    const auto v = g.inputs[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
+    if (given.contains(name))
+      fail(Code::bad_argument, "--input: input '", name, "' is given twice");
+    const auto v =
+        g.inputs[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
     given[name] = read_input(file, g[v].type, o.image);
   }
   std::vector<Tensor> out;
@@ -217,28 +259,35 @@ std::vector<Tensor> make_inputs(const ReadResult& model, const InputOptions& o) 
     }
   }
   if (!missing.empty() && !o.inputs.empty())
-    fail(Code::bad_argument, "no --input for ", listed(missing), "; the inputs are ", listed(names));
+    fail(Code::bad_argument, "no --input for ", listed(missing), "; the inputs are ",
+         listed(names));
   if (!missing.empty()) warn("no --input: random data, seed " + std::to_string(o.seed));
   return out;
 }
 
 Tensor random_input(const TensorType& type, std::uint64_t seed) {
-  if (!type.ranked) fail(Code::bad_argument, "an input has no known rank; give it a file with --input");
+  if (!type.ranked)
+    fail(Code::bad_argument, "an input has no known rank; give it a file with --input");
   Shape shape;
   for (const Dim& d : type.dims) shape.push(d.known() ? d.value : 1);
   const std::int64_t n = checked_elements(shape, std::int64_t{1} << 31);
-  if (n < 0) fail(Code::exhausted, "an input of type ", print(type), " is too large for random data");
+  if (n < 0)
+    fail(Code::exhausted, "an input of type ", print(type), " is too large for random data");
   std::vector<std::byte> bytes(static_cast<std::size_t>(n) * size_bytes(type.dtype));
   std::mt19937_64 rng(seed);
   std::normal_distribution<float> normal;
   visit_type(AllTypes{}, type.dtype, [&]<class T>() {
     T* out = reinterpret_cast<T*>(bytes.data());
     for (std::int64_t i = 0; i < n; i++) {
-      if constexpr (std::is_same_v<T, Bool8>) out[i] = T((rng() & 1u) != 0);
-      else if constexpr (std::is_integral_v<T>) out[i] = static_cast<T>(rng() & 1u);
-      else if constexpr (std::is_constructible_v<T, std::int64_t> && !std::is_convertible_v<T, float>)
+      if constexpr (std::is_same_v<T, Bool8>)
+        out[i] = T((rng() & 1u) != 0);
+      else if constexpr (std::is_integral_v<T>)
+        out[i] = static_cast<T>(rng() & 1u);
+      else if constexpr (std::is_constructible_v<T, std::int64_t> &&
+                         !std::is_convertible_v<T, float>)
         out[i] = T(static_cast<std::int64_t>(rng() & 1u));
-      else out[i] = T(normal(rng));
+      else
+        out[i] = T(normal(rng));
     }
   });
   return {type.dtype, shape, make_blob(std::move(bytes))};

@@ -4,8 +4,8 @@
 //     add_model_options(app, o->model);                  // MODEL, --dim, --input-value
 //     add_input_options(app, o->inputs);                 // --input, --mean, --std, --layout, ...
 //     ...
-//     const ReadResult model = load_model(o->model, o->inputs);   // read, specialised, warnings shown
-//     const std::vector<Tensor> in = make_inputs(model, o->inputs);
+//     const ReadResult model = load_model(o->model, o->inputs);   // read, specialised, warnings
+//     shown const std::vector<Tensor> in = make_inputs(model, o->inputs);
 #pragma once
 #include <cstdint>
 #include <map>
@@ -29,7 +29,7 @@ struct ModelOptions {
 struct InputOptions {
   std::vector<std::string> inputs;  // [NAME=]FILE
   ImageOptions image;
-  std::uint64_t seed = 1;           // of random data
+  std::uint64_t seed = 1;  // of random data
 };
 
 /// MODEL, --dim NAME=N and --input-value NAME=V.
@@ -39,23 +39,25 @@ void add_image_options(CLI::App&, ImageOptions&);
 /// --input [NAME=]FILE, --seed, and the image options.
 void add_input_options(CLI::App&, InputOptions&);
 
-/// --dim and --input-value for `infer`. A value is a number, numbers with commas between, or a .npy or .pb
-/// file; it takes the type of the input and its dims, where these hold as many elements.
+/// --dim and --input-value for `infer`. A value is a number, numbers with commas between, or a .npy
+/// or .pb file; it takes the type of the input and its dims, where these hold as many elements.
 InferOptions infer_options(const Graph&, const ModelOptions&);
 
-/// Reads the model and specialises it by --dim and --input-value. An input that has a default stays one
-/// where `inputs` gives it a file. Shows warnings on stderr.
+/// Reads the model and specialises it by --dim and --input-value. An input that has a default stays
+/// one where `inputs` gives it a file. Shows warnings on stderr.
 ReadResult load_model(const ModelOptions&, const InputOptions& inputs = {});
 
 /// The files of --input, by name or, without names, in the order of the inputs. Without any file:
 /// seeded random data (said on stderr); with too few, an error that lists what is missing.
 std::vector<Tensor> make_inputs(const ReadResult&, const InputOptions&);
 
-/// Seeded random data for an input: floats normally distributed, integers 0 or 1; unknown dims are 1.
+/// Seeded random data for an input: floats normally distributed, integers 0 or 1; unknown dims
+/// are 1.
 Tensor random_input(const TensorType&, std::uint64_t seed);
 
 /// "NAME=REST" split at the first '=' where NAME is one of `names`; otherwise an empty name.
-std::pair<std::string, std::string> split_name(const std::string& text, const std::vector<std::string>& names);
+std::pair<std::string, std::string> split_name(const std::string& text,
+                                               const std::vector<std::string>& names);
 
 /// One line on stderr.
 void warn(const std::string& text);

@@ -24,11 +24,16 @@ void read_settings(OnnxCase& c) {
   if (!json.is_object()) fail(Code::bad_argument, file.string(), ": not a JSON object");
   try {
     const std::string kind = json.value("kind", "values");
-    if (kind == "values") c.kind = OnnxCase::Kind::values;
-    else if (kind == "same-as-unoptimised") c.kind = OnnxCase::Kind::same_as_unoptimised;
-    else if (kind == "reject") c.kind = OnnxCase::Kind::reject;
-    else if (kind == "no-crash") c.kind = OnnxCase::Kind::no_crash;
-    else fail(Code::bad_argument, file.string(), ": there is no kind '", kind, "'");
+    if (kind == "values")
+      c.kind = OnnxCase::Kind::values;
+    else if (kind == "same-as-unoptimised")
+      c.kind = OnnxCase::Kind::same_as_unoptimised;
+    else if (kind == "reject")
+      c.kind = OnnxCase::Kind::reject;
+    else if (kind == "no-crash")
+      c.kind = OnnxCase::Kind::no_crash;
+    else
+      fail(Code::bad_argument, file.string(), ": there is no kind '", kind, "'");
     c.tolerance.rtol = json.value("rtol", c.tolerance.rtol);
     c.tolerance.atol = json.value("atol", c.tolerance.atol);
     c.refusal_ok = json.value("refusal_ok", false);
@@ -88,7 +93,8 @@ Run load(const Graph& graph, Engine engine) {
   return [&graph](std::span<const Tensor> inputs) { return evaluate(graph, inputs); };
 }
 
-/// Runs all data sets on one loaded model, then judges all: an earlier answer must survive later runs.
+/// Runs all data sets on one loaded model, then judges all: an earlier answer must survive later
+/// runs.
 std::string judge(const OnnxCase& c, const ReadResult& model, const Graph& graph, Engine engine) {
   const std::vector<DataSet> sets = data_sets(c);
   if (sets.empty() && c.kind != OnnxCase::Kind::reject && c.kind != OnnxCase::Kind::no_crash)
@@ -98,10 +104,13 @@ std::string judge(const OnnxCase& c, const ReadResult& model, const Graph& graph
   for (const DataSet& set : sets) answers.push_back(run(read_inputs(model, set)));
   for (std::size_t s = 0; s < sets.size(); s++) {
     if (sets[s].outputs.size() > answers[s].size())
-      return str("there are ", sets[s].outputs.size(), " output files, the model gives ", answers[s].size());
+      return str("there are ", sets[s].outputs.size(), " output files, the model gives ",
+                 answers[s].size());
     for (std::size_t i = 0; i < sets[s].outputs.size(); i++) {
-      const std::string found = difference(answers[s][i], read_tensor(sets[s].outputs[i].string()), c.tolerance);
-      if (!found.empty()) return str("data set ", s, ", output '", graph[graph.outputs[i]].name, "': ", found);
+      const std::string found =
+          difference(answers[s][i], read_tensor(sets[s].outputs[i].string()), c.tolerance);
+      if (!found.empty())
+        return str("data set ", s, ", output '", graph[graph.outputs[i]].name, "': ", found);
     }
   }
   return {};
@@ -116,7 +125,8 @@ std::vector<OnnxCase> find_cases(const fs::path& path) {
     OnnxCase c;
     c.folder = folder;
     c.name = fs::absolute(folder).lexically_normal().filename().string();
-    if (c.name.empty()) c.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
+    if (c.name.empty())
+      c.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
     read_settings(c);
     out.push_back(std::move(c));
   };
@@ -125,16 +135,19 @@ std::vector<OnnxCase> find_cases(const fs::path& path) {
   if (out.empty())
     for (const fs::directory_entry& entry : fs::directory_iterator(path))
       if (entry.is_directory()) add(entry.path());
-  if (out.empty()) fail(Code::io, "'", path.string(), "' holds no model.onnx, nor does a folder in it");
+  if (out.empty())
+    fail(Code::io, "'", path.string(), "' holds no model.onnx, nor does a folder in it");
   std::ranges::sort(out, {}, &OnnxCase::name);
   return out;
 }
 
 std::string run_case(const OnnxCase& c, Engine engine, bool optimised) {
-  const bool may_refuse = c.refusal_ok || c.kind == OnnxCase::Kind::reject || c.kind == OnnxCase::Kind::no_crash;
+  const bool may_refuse =
+      c.refusal_ok || c.kind == OnnxCase::Kind::reject || c.kind == OnnxCase::Kind::no_crash;
   try {
     ReadOptions options;
-    for (const DataSet& set : data_sets(c)) options.keep_first_inputs = std::max(options.keep_first_inputs, set.inputs.size());
+    for (const DataSet& set : data_sets(c))
+      options.keep_first_inputs = std::max(options.keep_first_inputs, set.inputs.size());
     const ReadResult model = read_onnx((c.folder / "model.onnx").string(), options);
     std::string found = judge(c, model, model.graph, engine);
     if (found.empty() && (optimised || c.kind == OnnxCase::Kind::same_as_unoptimised)) {

@@ -30,8 +30,8 @@ enum class Engine : unsigned char { reference, cpu };
 /// The folder itself, or the test folders in it, sorted by name. Throws if there is none.
 std::vector<OnnxCase> find_cases(const std::filesystem::path&);
 
-/// Runs the case in this process: empty if it passed, else what is wrong. `optimised`: as it is, then
-/// optimised; cases of the kind same-as-unoptimised always do both.
+/// Runs the case in this process: empty if it passed, else what is wrong. `optimised`: as it is,
+/// then optimised; cases of the kind same-as-unoptimised always do both.
 std::string run_case(const OnnxCase&, Engine, bool optimised);
 
 }  // namespace longshore

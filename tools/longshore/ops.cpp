@@ -11,31 +11,50 @@ namespace {
 
 const char* name_of(Form form) {
   switch (form) {
-    case Form::none: return "";
-    case Form::view: return "view";
-    case Form::mac: return "mac";
-    case Form::depthwise: return "depthwise";
-    case Form::eltwise: return "eltwise";
-    case Form::table: return "table";
-    case Form::pool: return "pool";
-    case Form::reduce: return "reduce";
-    case Form::softmax: return "softmax";
-    case Form::norm: return "norm";
-    case Form::resize: return "resize";
-    case Form::move: return "move";
-    case Form::gather: return "gather";
-    case Form::quantise: return "quantise";
+    case Form::none:
+      return "";
+    case Form::view:
+      return "view";
+    case Form::mac:
+      return "mac";
+    case Form::depthwise:
+      return "depthwise";
+    case Form::eltwise:
+      return "eltwise";
+    case Form::table:
+      return "table";
+    case Form::pool:
+      return "pool";
+    case Form::reduce:
+      return "reduce";
+    case Form::softmax:
+      return "softmax";
+    case Form::norm:
+      return "norm";
+    case Form::resize:
+      return "resize";
+    case Form::move:
+      return "move";
+    case Form::gather:
+      return "gather";
+    case Form::quantise:
+      return "quantise";
   }
   return "";
 }
 
 const char* name_of(Quant quant) {
   switch (quant) {
-    case Quant::none: return "";
-    case Quant::same: return "same scale";
-    case Quant::rescale: return "rescaled";
-    case Quant::integer: return "integer";
-    case Quant::table: return "table";
+    case Quant::none:
+      return "";
+    case Quant::same:
+      return "same scale";
+    case Quant::rescale:
+      return "rescaled";
+    case Quant::integer:
+      return "integer";
+    case Quant::table:
+      return "table";
   }
   return "";
 }
@@ -62,16 +81,24 @@ int run(bool json) {
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (const OpDef* op : ordered())
-      list.push_back({{"name", op->name}, {"domain", op->domain.empty() ? "ai.onnx" : op->domain}, {"opset", op->since},
-                      {"doc", op->doc}, {"quantised", name_of(op->quant)}, {"npu", name_of(op->form)},
-                      {"types", types(op->schema)}, {"replaced_on_import", op->eval == nullptr}});
+      list.push_back({{"name", op->name},
+                      {"domain", op->domain.empty() ? "ai.onnx" : op->domain},
+                      {"opset", op->since},
+                      {"doc", op->doc},
+                      {"quantised", name_of(op->quant)},
+                      {"npu", name_of(op->form)},
+                      {"types", types(op->schema)},
+                      {"replaced_on_import", op->eval == nullptr}});
     std::cout << nlohmann::json{{"operators", list}}.dump() << "\n";
     return exit_code::yes;
   }
-  const auto column = [](std::string text, std::size_t width) { return text.resize(std::max(width, text.size() + 1), ' '), text; };
+  const auto column = [](std::string text, std::size_t width) {
+    return text.resize(std::max(width, text.size() + 1), ' '), text;
+  };
   std::size_t width = 10;
   for (const OpDef* op : ordered()) width = std::max(width, qualified_name(*op).size() + 2);
-  std::cout << column("operator", width) << column("opset", 7) << column("quantised", 12) << column("NPU form", 11) << "meaning\n";
+  std::cout << column("operator", width) << column("opset", 7) << column("quantised", 12)
+            << column("NPU form", 11) << "meaning\n";
   for (const OpDef* op : ordered())
     std::cout << column(qualified_name(*op), width) << column(std::to_string(op->since), 7)
               << column(name_of(op->quant), 12) << column(name_of(op->form), 11) << op->doc << "\n";

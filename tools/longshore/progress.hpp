@@ -12,7 +12,8 @@ namespace longshore {
 /// line every ten seconds. Silent for work that takes less than a second.
 class Progress {
  public:
-  explicit Progress(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) != 0) {}
+  explicit Progress(std::string what)
+      : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) != 0) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() {
@@ -29,7 +30,8 @@ class Progress {
     shown_ = true;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double left = seconds * static_cast<double>(all - done) / static_cast<double>(done);
-    std::fprintf(stderr, "%s%s: %zu of %zu, %.0f s left%s", terminal_ ? "\r\033[K" : "longshore: ", what_.c_str(), done, all, left,
+    std::fprintf(stderr, "%s%s: %zu of %zu, %.0f s left%s",
+                 terminal_ ? "\r\033[K" : "longshore: ", what_.c_str(), done, all, left,
                  terminal_ ? "" : "\n");
     std::fflush(stderr);
   }

@@ -38,7 +38,8 @@ int predict_only(const Options& o) {
   Result<Program> program = bundle->program();
   require(program.status(), o.engine.model.path);
   if (!program->machine.present)
-    fail(Code::bad_argument, "--timing-only: ", o.engine.model.path, " is for the CPU; build it with --target of an NPU");
+    fail(Code::bad_argument, "--timing-only: ", o.engine.model.path,
+         " is for the CPU; build it with --target of an NPU");
   std::size_t instructions = program->steps.size();
   for (const auto& queue : program->queues) instructions += queue.size();
   const auto start = std::chrono::steady_clock::now();
@@ -46,15 +47,20 @@ int predict_only(const Options& o) {
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   require(timing.status(), o.engine.model.path);
   if (o.json) {
-    nlohmann::json j = {{"model", o.engine.model.path}, {"latency_ms", timing->total_ns / 1e6}, {"instructions", instructions},
+    nlohmann::json j = {{"model", o.engine.model.path},
+                        {"latency_ms", timing->total_ns / 1e6},
+                        {"instructions", instructions},
                         {"simulation_ms", spent.count()}};
-    for (int a = 0; a < activity_count; a++) j["split_ms"][name(Activity(a))] = timing->time.ns[a] / 1e6;
+    for (int a = 0; a < activity_count; a++)
+      j["split_ms"][name(Activity(a))] = timing->time.ns[a] / 1e6;
     std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return exit_code::yes;
   }
   std::cout << "predicted on the target: " << timing->total_ns / 1e6 << " ms";
-  for (int a = 0; a < activity_count; a++) std::cout << (a ? ", " : " (") << name(Activity(a)) << " " << timing->time.ns[a] / 1e6;
-  std::cout << ")\n" << instructions << " instructions and steps simulated in " << spent.count() << " ms\n";
+  for (int a = 0; a < activity_count; a++)
+    std::cout << (a ? ", " : " (") << name(Activity(a)) << " " << timing->time.ns[a] / 1e6;
+  std::cout << ")\n"
+            << instructions << " instructions and steps simulated in " << spent.count() << " ms\n";
   return exit_code::yes;
 }
 
@@ -66,18 +72,21 @@ std::vector<std::string> file_names(const std::vector<std::string>& names) {
     std::replace(name.begin(), name.end(), '/', '_');
     if (name.empty() || name == "." || name == "..") name = "output_" + std::to_string(out.size());
     if (!taken.insert(name).second)
-      fail(Code::bad_argument, "--output-dir: two outputs would both be written to '", name, ".npy'");
+      fail(Code::bad_argument, "--output-dir: two outputs would both be written to '", name,
+           ".npy'");
     out.push_back(name + ".npy");
   }
   return out;
 }
 
-void write_outputs(const std::string& folder, const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {
+void write_outputs(const std::string& folder, const std::vector<std::string>& names,
+                   const std::vector<Tensor>& outputs) {
   const std::vector<std::string> files = file_names(names);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail(Code::io, "--output-dir ", folder, ": ", error.message());
-  for (std::size_t i = 0; i < outputs.size(); i++) write_npy((fs::path(folder) / files[i]).string(), outputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); i++)
+    write_npy((fs::path(folder) / files[i]).string(), outputs[i]);
 }
 
 std::vector<std::string> read_labels(const std::string& path) {
@@ -127,14 +136,16 @@ std::string describe(const Tensor& t) {
   if (x.empty()) return out;
   const auto [low, high] = std::minmax_element(x.begin(), x.end());
   out += str("  min ", *low, "  max ", *high, "  {");
-  for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 6); i++) out += str(i ? ", " : "", x[i]);
+  for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 6); i++)
+    out += str(i ? ", " : "", x[i]);
   return out + (x.size() > 6 ? ", ...}" : "}");
 }
 
 double run_once(ModelEngine& engine) {
   const auto start = std::chrono::steady_clock::now();
   engine.run();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 /// "NAME=REST", both there.
@@ -145,7 +156,8 @@ std::pair<std::string, std::string> split(const std::string& option, const std::
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-std::size_t position(const std::vector<std::string>& names, const std::string& name, const std::string& option) {
+std::size_t position(const std::vector<std::string>& names, const std::string& name,
+                     const std::string& option) {
   const auto it = std::ranges::find(names, name);
   if (it == names.end()) {
     std::string all;
@@ -159,7 +171,8 @@ std::size_t position(const std::vector<std::string>& names, const std::string& n
 Tensor slice(const Tensor& t, std::int64_t i) {
   const Shape dims(std::span<const std::int64_t>(t.shape.begin() + 1, t.shape.end()));
   const std::size_t size = t.bytes() / static_cast<std::size_t>(t.shape[0]);
-  return {t.dtype, dims, copy_blob(t.blob->bytes().data() + static_cast<std::size_t>(i) * size, size)};
+  return {t.dtype, dims,
+          copy_blob(t.blob->bytes().data() + static_cast<std::size_t>(i) * size, size)};
 }
 
 /// Runs once for each element of the first axis of the --each files, handing --carry outputs back
@@ -171,9 +184,11 @@ std::vector<Tensor> run_stream(const Options& o, double& ms, std::optional<Model
   for (const std::string& text : o.each) {
     const auto [name, file] = split("--each", text);
     Tensor t = read_tensor(file);
-    if (t.shape.rank < 1 || t.shape[0] < 1) fail(Code::bad_argument, "--each ", text, ": the file holds no steps");
+    if (t.shape.rank < 1 || t.shape[0] < 1)
+      fail(Code::bad_argument, "--each ", text, ": the file holds no steps");
     if (steps >= 0 && t.shape[0] != steps)
-      fail(Code::bad_argument, "--each ", text, ": ", t.shape[0], " steps, another file has ", steps);
+      fail(Code::bad_argument, "--each ", text, ": ", t.shape[0], " steps, another file has ",
+           steps);
     steps = t.shape[0];
     options.given[name] = slice(t, 0);
     files[name] = std::move(t);
@@ -184,10 +199,12 @@ std::vector<Tensor> run_stream(const Options& o, double& ms, std::optional<Model
   std::vector<std::vector<std::byte>> all(outputs.size());
   std::vector<Tensor> last;
   for (std::int64_t i = 0; i < steps; i++) {
-    for (const auto& [name, t] : files) engine->set_input(position(inputs, name, "--each"), slice(t, i));
+    for (const auto& [name, t] : files)
+      engine->set_input(position(inputs, name, "--each"), slice(t, i));
     for (const std::string& text : o.carry) {
       const auto [from, to] = split("--carry", text);
-      const std::size_t source = position(outputs, from, "--carry"), target = position(inputs, to, "--carry");
+      const std::size_t source = position(outputs, from, "--carry"),
+                        target = position(inputs, to, "--carry");
       if (i > 0) engine->set_input(target, last[source]);
     }
     ms += run_once(*engine);
@@ -203,7 +220,8 @@ std::vector<Tensor> run_stream(const Options& o, double& ms, std::optional<Model
   ms /= static_cast<double>(steps);
   std::vector<Tensor> stacked;
   for (std::size_t k = 0; k < last.size(); k++) {
-    if (last[k].shape.rank == max_rank) fail(Code::unsupported, "output '", outputs[k], "' has too many dimensions to be stacked");
+    if (last[k].shape.rank == max_rank)
+      fail(Code::unsupported, "output '", outputs[k], "' has too many dimensions to be stacked");
     Shape dims{steps};
     for (std::int64_t d : last[k].shape) dims.push(d);
     stacked.push_back({last[k].dtype, dims, make_blob(std::move(all[k]))});
@@ -233,15 +251,20 @@ int run(const Options& o) {
 
   nlohmann::json list = nlohmann::json::array();
   for (std::size_t i = 0; i < outputs.size(); i++) {
-    nlohmann::json entry = {{"name", names[i]}, {"dtype", name(outputs[i].dtype)},
-                            {"shape", std::vector<std::int64_t>(outputs[i].shape.begin(), outputs[i].shape.end())}};
+    nlohmann::json entry = {
+        {"name", names[i]},
+        {"dtype", name(outputs[i].dtype)},
+        {"shape", std::vector<std::int64_t>(outputs[i].shape.begin(), outputs[i].shape.end())}};
     if (!o.json) std::cout << names[i] << ": " << describe(outputs[i]) << "\n";
     if (o.top > 0) {
       nlohmann::json top = nlohmann::json::array();
       for (const Scored& s : best_of(outputs[i], o.top)) {
-        const std::string label = std::cmp_less(s.index, labels.size()) ? labels[static_cast<std::size_t>(s.index)] : "";
+        const std::string label =
+            std::cmp_less(s.index, labels.size()) ? labels[static_cast<std::size_t>(s.index)] : "";
         top.push_back({{"index", s.index}, {"value", s.value}, {"label", label}});
-        if (!o.json) std::cout << "  " << s.index << (label.empty() ? "" : " " + label) << "  " << s.value << "\n";
+        if (!o.json)
+          std::cout << "  " << s.index << (label.empty() ? "" : " " + label) << "  " << s.value
+                    << "\n";
       }
       entry["top"] = top;
     }
@@ -249,11 +272,13 @@ int run(const Options& o) {
   }
   if (!o.json) {
     std::cout << best_ms << " ms on " << engine.where() << ", " << engine.precision() << "\n";
-    if (const Timing* t = engine.timing()) std::cout << "predicted on the target: " << t->total_ns / 1e6 << " ms\n";
+    if (const Timing* t = engine.timing())
+      std::cout << "predicted on the target: " << t->total_ns / 1e6 << " ms\n";
     return exit_code::yes;
   }
-  nlohmann::json j = {{"model", o.engine.model.path}, {"on", engine.where()}, {"precision", engine.precision()},
-                            {"threads", engine.threads()},  {"ms", best_ms},        {"outputs", list}};
+  nlohmann::json j = {
+      {"model", o.engine.model.path}, {"on", engine.where()}, {"precision", engine.precision()},
+      {"threads", engine.threads()},  {"ms", best_ms},        {"outputs", list}};
   if (const Timing* t = engine.timing()) j["latency_ms"] = t->total_ns / 1e6;
   std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   return exit_code::yes;
@@ -265,14 +290,23 @@ std::function<int()> setup(CLI::App& app) {
   add_input_options(app, o->engine.inputs);
   app.add_option("--on", o->engine.on, "auto, cpu, reference, or sim (bundles for an NPU); auto")
       ->check(CLI::IsMember({"auto", "cpu", "reference", "sim"}));
-  app.add_option("--each", o->each, "NAME=FILE: one run for each element of the file's first axis; outputs are stacked")->allow_extra_args(false);
-  app.add_option("--carry", o->carry, "OUTPUT=INPUT: with --each, feeds an output to an input of the next run; begins with zeros")
+  app.add_option(
+         "--each", o->each,
+         "NAME=FILE: one run for each element of the file's first axis; outputs are stacked")
       ->allow_extra_args(false);
-  app.add_option("--output-dir", o->output_dir, "Writes each output as NAME.npy there ('/' becomes '_')");
-  app.add_option("--top", o->top, "Shows the K largest elements of each output")->check(CLI::Range(1, 100000));
+  app.add_option("--carry", o->carry,
+                 "OUTPUT=INPUT: with --each, feeds an output to an input of the next run; begins "
+                 "with zeros")
+      ->allow_extra_args(false);
+  app.add_option("--output-dir", o->output_dir,
+                 "Writes each output as NAME.npy there ('/' becomes '_')");
+  app.add_option("--top", o->top, "Shows the K largest elements of each output")
+      ->check(CLI::Range(1, 100000));
   app.add_option("--labels", o->labels, "A text file, line N for element N, for --top");
-  app.add_option("--repeat", o->repeat, "Runs so many times and shows the shortest time; 1")->check(CLI::Range(1, 1000000));
-  app.add_flag("--timing-only", o->timing_only, "Predicts the time of a bundle for an NPU; computes no outputs");
+  app.add_option("--repeat", o->repeat, "Runs so many times and shows the shortest time; 1")
+      ->check(CLI::Range(1, 1000000));
+  app.add_flag("--timing-only", o->timing_only,
+               "Predicts the time of a bundle for an NPU; computes no outputs");
   app.add_flag("--json", o->json, "One JSON object on one line");
   return [o] { return o->timing_only ? predict_only(*o) : run(*o); };
 }

@@ -30,19 +30,29 @@ nlohmann::json target_json(const Target& t) {
     nlohmann::json npu;
     for (const MachineField& f : machine_fields()) {
       const double v = machine_number(t.machine, f.key);
-      const std::string section(f.key.substr(0, f.key.find('.'))), key(f.key.substr(f.key.find('.') + 1));
-      if (f.kind == MachineField::Kind::dataflow) npu[section][key] = name(t.machine.dataflow);
-      else if (f.kind == MachineField::Kind::flag) npu[section][key] = v != 0;
-      else npu[section][key] = v;
+      const std::string section(f.key.substr(0, f.key.find('.'))),
+          key(f.key.substr(f.key.find('.') + 1));
+      if (f.kind == MachineField::Kind::dataflow)
+        npu[section][key] = name(t.machine.dataflow);
+      else if (f.kind == MachineField::Kind::flag)
+        npu[section][key] = v != 0;
+      else
+        npu[section][key] = v;
     }
     for (int i = 0; i < 3; i++)
       if (t.machine.rounds(i)) npu["rounding"].push_back(name(Rounding(i)));
     out["npu"] = npu;
-    for (const auto& [form, rule] : t.forms) out["forms"][std::string(name(form))] = rule_json(rule);
+    for (const auto& [form, rule] : t.forms)
+      out["forms"][std::string(name(form))] = rule_json(rule);
     for (const auto& [op, rule] : t.ops) out["ops"][op] = rule_json(rule);
   }
-  out["cpu"] = {{"name", t.cpu.name}, {"cores", t.cpu.cores}, {"ghz", t.cpu.ghz}, {"macs_per_cycle", t.cpu.macs_per_cycle},
-                {"efficiency", t.cpu.efficiency}, {"bandwidth_gbs", t.cpu.bandwidth_gbs}, {"step_us", t.cpu.step_us},
+  out["cpu"] = {{"name", t.cpu.name},
+                {"cores", t.cpu.cores},
+                {"ghz", t.cpu.ghz},
+                {"macs_per_cycle", t.cpu.macs_per_cycle},
+                {"efficiency", t.cpu.efficiency},
+                {"bandwidth_gbs", t.cpu.bandwidth_gbs},
+                {"step_us", t.cpu.step_us},
                 {"ns_per_element", t.cpu.ns_per_element}};
   return out;
 }
@@ -71,17 +81,22 @@ void show(const Target& t) {
       std::cout << fmt::format("  {:<30} {:>18}  {}\n", f.key, value, f.doc);
     }
     std::cout << "\noperators by form\n";
-    for (const auto& [form, rule] : t.forms) std::cout << fmt::format("  {:<12} {}\n", name(form), rule_text(rule));
-    for (const auto& [op, rule] : t.ops) std::cout << fmt::format("  {:<12} {}\n", op, rule_text(rule));
+    for (const auto& [form, rule] : t.forms)
+      std::cout << fmt::format("  {:<12} {}\n", name(form), rule_text(rule));
+    for (const auto& [op, rule] : t.ops)
+      std::cout << fmt::format("  {:<12} {}\n", op, rule_text(rule));
   }
-  std::cout << fmt::format("\ncpu: {}, {} cores at {} GHz, {} GB/s, {} us per step\n", t.cpu.name, t.cpu.cores, t.cpu.ghz, t.cpu.bandwidth_gbs, t.cpu.step_us);
+  std::cout << fmt::format("\ncpu: {}, {} cores at {} GHz, {} GB/s, {} us per step\n", t.cpu.name,
+                           t.cpu.cores, t.cpu.ghz, t.cpu.bandwidth_gbs, t.cpu.step_us);
 }
 
 int run(const Options& o) {
   if (!o.target.empty()) {
     const Target t = load_target(o.target);
-    if (o.json) std::cout << target_json(t).dump() << "\n";
-    else show(t);
+    if (o.json)
+      std::cout << target_json(t).dump() << "\n";
+    else
+      show(t);
     return exit_code::yes;
   }
   nlohmann::json list = nlohmann::json::array();
@@ -93,8 +108,10 @@ int run(const Options& o) {
     } catch (const Error& e) {
       doc = std::string("cannot be read: ") + e.what();
     }
-    if (o.json) list.push_back({{"name", n.name}, {"file", n.file}, {"doc", doc}});
-    else std::cout << fmt::format("{:<16} {}\n", n.name, doc);
+    if (o.json)
+      list.push_back({{"name", n.name}, {"file", n.file}, {"doc", doc}});
+    else
+      std::cout << fmt::format("{:<16} {}\n", n.name, doc);
   }
   if (o.json) std::cout << list.dump() << "\n";
   return exit_code::yes;

@@ -40,7 +40,8 @@ struct Limits {
 
 Limits limits_for(const OnnxCase& c, const Options& o) {
   const bool hostile = c.kind == OnnxCase::Kind::reject || c.kind == OnnxCase::Kind::no_crash;
-  return {hostile ? std::min(o.seconds, 10u) : o.seconds, std::size_t{hostile ? std::min(o.memory_mib, 1024u) : o.memory_mib} << 20};
+  return {hostile ? std::min(o.seconds, 10u) : o.seconds,
+          std::size_t{hostile ? std::min(o.memory_mib, 1024u) : o.memory_mib} << 20};
 }
 
 void limit(int what, rlim_t value) {
@@ -75,7 +76,8 @@ Child start(std::size_t which, const OnnxCase& c, const Options& o) {
     limit(RLIMIT_AS, child.limits.memory_bytes);
 #endif
     // '+' before the reason says that the process came to an end by itself.
-    std::string verdict = "+" + run_case(c, o.on == "cpu" ? Engine::cpu : Engine::reference, o.optimised);
+    std::string verdict =
+        "+" + run_case(c, o.on == "cpu" ? Engine::cpu : Engine::reference, o.optimised);
     verdict.resize(std::min<std::size_t>(verdict.size(), 2000));
     for (std::string_view left = verdict; !left.empty();) {
       const ssize_t n = ::write(ends[1], left.data(), left.size());
@@ -102,11 +104,13 @@ bool drain(Child& c) {
 std::string finish(Child& c, bool timed_out) {
   if (timed_out) ::kill(c.pid, SIGKILL);
   int status = 0;
-  while (::waitpid(c.pid, &status, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(c.pid, &status, 0) < 0 && errno == EINTR) {
+  }
   ::close(c.pipe);
   if (timed_out) return str("it took more than ", c.limits.seconds, " s");
   if (WIFSIGNALED(status)) return str("it crashed: ", ::strsignal(WTERMSIG(status)));
-  if (c.text.empty() || c.text[0] != '+' || WEXITSTATUS(status) != 0) return str("it ended with status ", WEXITSTATUS(status));
+  if (c.text.empty() || c.text[0] != '+' || WEXITSTATUS(status) != 0)
+    return str("it ended with status ", WEXITSTATUS(status));
   return c.text.substr(1);
 }
 
@@ -123,8 +127,10 @@ std::vector<Verdict> run_all(const std::vector<OnnxCase>& cases, const Options& 
   std::size_t next = 0;
   while (next < cases.size() || !running.empty()) {
     while (next < cases.size() && running.size() < o.jobs) {
-      if (skip.contains(cases[next].name)) verdicts[next].skipped = true;
-      else running.push_back(start(next, cases[next], o));
+      if (skip.contains(cases[next].name))
+        verdicts[next].skipped = true;
+      else
+        running.push_back(start(next, cases[next], o));
       next++;
     }
     std::vector<pollfd> polls;
@@ -132,7 +138,8 @@ std::vector<Verdict> run_all(const std::vector<OnnxCase>& cases, const Options& 
     for (const Child& c : running) {
       polls.push_back({c.pipe, POLLIN, 0});
       const auto end = c.start + std::chrono::seconds(c.limits.seconds);
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count() + 1;
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count() + 1;
       patience_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, patience_ms));
     }
     if (::poll(polls.data(), polls.size(), patience_ms) < 0 && errno != EINTR)
@@ -166,7 +173,8 @@ int run(const Options& o) {
     const char* result = v.skipped ? "skipped" : v.reason.empty() ? "passed" : "failed";
     (v.skipped ? skipped : v.reason.empty() ? passed : failed)++;
     if (o.json) {
-      list.push_back({{"name", cases[i].name}, {"result", result}, {"reason", v.reason}, {"ms", v.ms}});
+      list.push_back(
+          {{"name", cases[i].name}, {"result", result}, {"reason", v.reason}, {"ms", v.ms}});
     } else if (!v.reason.empty()) {
       std::cout << "failed  " << cases[i].name << ": " << v.reason << "\n";
     } else if (o.verbose) {
@@ -174,7 +182,8 @@ int run(const Options& o) {
     }
   }
   if (o.json) {
-    const nlohmann::json all = {{"passed", passed}, {"failed", failed}, {"skipped", skipped}, {"cases", list}};
+    const nlohmann::json all = {
+        {"passed", passed}, {"failed", failed}, {"skipped", skipped}, {"cases", list}};
     std::cout << all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   }
   std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
@@ -184,14 +193,23 @@ int run(const Options& o) {
 std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   o->jobs = std::max(1u, std::thread::hardware_concurrency());
-  app.add_option("folder", o->folders, "Test folders (model.onnx, test_data_set_N), or folders of them")->required();
+  app.add_option("folder", o->folders,
+                 "Test folders (model.onnx, test_data_set_N), or folders of them")
+      ->required();
   app.add_option("--skip", o->skip, "Leave out the case of this name")->allow_extra_args(false);
-  app.add_option("--on", o->on, "Engine")->check(CLI::IsMember({"reference", "cpu"}))->capture_default_str();
-  app.add_option("-j,--jobs", o->jobs, "Cases at the same time")->check(CLI::Range(1u, 256u))->capture_default_str();
+  app.add_option("--on", o->on, "Engine")
+      ->check(CLI::IsMember({"reference", "cpu"}))
+      ->capture_default_str();
+  app.add_option("-j,--jobs", o->jobs, "Cases at the same time")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
   app.add_option("--seconds", o->seconds, "Time limit of a case; 10 for those that must be refused")
-      ->check(CLI::Range(1u, 86400u))->capture_default_str();
-  app.add_option("--memory", o->memory_mib, "Memory limit of a case in MiB; 1024 for those that must be refused")
-      ->check(CLI::Range(64u, 1u << 20))->capture_default_str();
+      ->check(CLI::Range(1u, 86400u))
+      ->capture_default_str();
+  app.add_option("--memory", o->memory_mib,
+                 "Memory limit of a case in MiB; 1024 for those that must be refused")
+      ->check(CLI::Range(64u, 1u << 20))
+      ->capture_default_str();
   app.add_flag("--optimise,--optimize", o->optimised, "Run every case a second time, optimised");
   app.add_flag("--json", o->json, "One JSON object on the line before the last");
   app.add_flag("-v,--verbose", o->verbose, "Name the cases that passed, too");

@@ -13,9 +13,11 @@ class Binary final : public BoundKernel {
   void run(const KernelRun& run) const noexcept override {
     const float *a = run.inputs[0].as<float>(), *b = run.inputs[1].as<float>();
     float* y = run.outputs[0].as<float>();
-    broadcast_.run(run.pool, [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at, std::int64_t n) {
-      f_(a + at_a, broadcast_.step_a(), b + at_b, broadcast_.step_b(), y + at, static_cast<std::size_t>(n));
-    });
+    broadcast_.run(run.pool,
+                   [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at, std::int64_t n) {
+                     f_(a + at_a, broadcast_.step_a(), b + at_b, broadcast_.step_b(), y + at,
+                        static_cast<std::size_t>(n));
+                   });
   }
   const char* name() const noexcept override { return "binary_f32"; }
 
@@ -30,7 +32,10 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!a.present() || !b.present() || !y.present()) return nullptr;
   if (!Broadcast::fits(a.shape, y.shape) || !Broadcast::fits(b.shape, y.shape)) return nullptr;
   const auto& f = inner<EltwiseF32>("eltwise_f32", r.isa);
-  const BinaryF32 function = r.name == "Add" ? f.add : r.name == "Sub" ? f.sub : r.name == "Mul" ? f.mul : f.div;
+  const BinaryF32 function = r.name == "Add"   ? f.add
+                             : r.name == "Sub" ? f.sub
+                             : r.name == "Mul" ? f.mul
+                                               : f.div;
   return std::make_unique<Binary>(function, Broadcast(a.shape, b.shape, y.shape));
 }
 

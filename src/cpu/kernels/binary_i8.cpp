@@ -12,19 +12,21 @@ using Function = void (*)(const BinaryRowI8&);
 /// Dequantise, one float operation, quantise: the same in every rounding mode.
 class BinaryI8 final : public BoundKernel {
  public:
-  BinaryI8(Function f, const Broadcast& broadcast, const BinaryRowI8& form) : f_(f), broadcast_(broadcast), form_(form) {}
+  BinaryI8(Function f, const Broadcast& broadcast, const BinaryRowI8& form)
+      : f_(f), broadcast_(broadcast), form_(form) {}
 
   void run(const KernelRun& run) const noexcept override {
     const auto *a = run.inputs[0].as<std::uint8_t>(), *b = run.inputs[1].as<std::uint8_t>();
     auto* y = run.outputs[0].as<std::uint8_t>();
-    broadcast_.run(run.pool, [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at, std::int64_t n) {
-      BinaryRowI8 row = form_;
-      row.a.codes = a + at_a;
-      row.b.codes = b + at_b;
-      row.codes = y + at;
-      row.n = static_cast<std::size_t>(n);
-      f_(row);
-    });
+    broadcast_.run(run.pool,
+                   [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at, std::int64_t n) {
+                     BinaryRowI8 row = form_;
+                     row.a.codes = a + at_a;
+                     row.b.codes = b + at_b;
+                     row.codes = y + at;
+                     row.n = static_cast<std::size_t>(n);
+                     f_(row);
+                   });
   }
   const char* name() const noexcept override { return "binary_i8"; }
 
@@ -48,9 +50,18 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
     return CodesI8{nullptr, step, o.dtype == DType::i8, o.quant.zero_point[0], o.quant.scale[0]};
   };
   const CodeRange range = code_range(y.dtype);
-  const BinaryRowI8 row = {form(a, broadcast.step_a()), form(b, broadcast.step_b()), y.quant.scale[0], y.quant.zero_point[0],
-                           range.lowest, range.highest, nullptr, 0};
-  const Function function = r.name == "Add" ? f.add : r.name == "Sub" ? f.sub : r.name == "Mul" ? f.mul : f.div;
+  const BinaryRowI8 row = {form(a, broadcast.step_a()),
+                           form(b, broadcast.step_b()),
+                           y.quant.scale[0],
+                           y.quant.zero_point[0],
+                           range.lowest,
+                           range.highest,
+                           nullptr,
+                           0};
+  const Function function = r.name == "Add"   ? f.add
+                            : r.name == "Sub" ? f.sub
+                            : r.name == "Mul" ? f.mul
+                                              : f.div;
   return std::make_unique<BinaryI8>(function, broadcast, row);
 }
 

@@ -13,7 +13,8 @@ constexpr std::int64_t block_floats = 65536;
 /// made in scratch and stays in L2 while all output channels use it.
 class Conv final : public BoundKernel {
  public:
-  Conv(const ConvShape& shape, const GemmF32& gemm, const EltwiseF32& eltwise, const Activation& activation)
+  Conv(const ConvShape& shape, const GemmF32& gemm, const EltwiseF32& eltwise,
+       const Activation& activation)
       : s_(shape), gemm_(gemm), eltwise_(eltwise), activation_(activation) {
     const auto nr = static_cast<std::int64_t>(gemm.columns);
     depth_ = std::min<std::int64_t>(s_.depth(), gemm_depth);
@@ -29,7 +30,8 @@ class Conv final : public BoundKernel {
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
-    const auto floats = static_cast<std::size_t>(threads) * block_size() + (packed_.empty() ? weight_floats() : 0);
+    const auto floats =
+        static_cast<std::size_t>(threads) * block_size() + (packed_.empty() ? weight_floats() : 0);
     return floats * sizeof(float);
   }
 
@@ -51,13 +53,15 @@ class Conv final : public BoundKernel {
     // Few blocks: the output channels are shared out too, and the unfolding is repeated.
     const std::int64_t enough = 3 * run.pool.threads();
     const std::int64_t parts = run.pool.threads() == 1 || tasks >= enough
-                                   ? 1 : std::min<std::int64_t>(strips, (enough + tasks - 1) / tasks);
+                                   ? 1
+                                   : std::min<std::int64_t>(strips, (enough + tasks - 1) / tasks);
     const std::int64_t rows_per_part = (strips + parts - 1) / parts * mr;
     run.pool.run(tasks * parts, [&](std::int64_t chunk, int thread) {
       const std::int64_t task = chunk / parts, from = chunk % parts * rows_per_part;
       if (from >= s_.group_out) return;
       const std::int64_t image = task / blocks / s_.groups, group = task / blocks % s_.groups;
-      const Part part{image, group, task % blocks * pixels_, from, std::min(s_.group_out, from + rows_per_part)};
+      const Part part{image, group, task % blocks * pixels_, from,
+                      std::min(s_.group_out, from + rows_per_part)};
       block(part, run.inputs[0].as<float>(), weights, bias, residual, run.outputs[0].as<float>(),
             scratch + static_cast<std::size_t>(thread) * block_size());
     });
@@ -70,7 +74,9 @@ class Conv final : public BoundKernel {
     std::int64_t image, group, pixel, from, to;  // output channels [from, to) of the group
   };
   std::size_t block_size() const { return static_cast<std::size_t>(depth_ * stride_ + 64); }
-  std::size_t weight_floats() const { return static_cast<std::size_t>(s_.channels_out() * s_.depth()); }
+  std::size_t weight_floats() const {
+    return static_cast<std::size_t>(s_.channels_out() * s_.depth());
+  }
 
   void pack_weights(const float* weights, float* to) const {
     const std::int64_t each = s_.group_out * s_.depth();
@@ -78,10 +84,11 @@ class Conv final : public BoundKernel {
       pack_a(gemm_, {weights + g * each, s_.depth(), 1}, s_.group_out, s_.depth(), to + g * each);
   }
 
-  void block(const Part& part, const float* x, const float* weights, const float* bias, const float* residual, float* y,
-             float* unfolded) const noexcept {
+  void block(const Part& part, const float* x, const float* weights, const float* bias,
+             const float* residual, float* y, float* unfolded) const noexcept {
     const std::int64_t plane = s_.window.out_plane(), mr = static_cast<std::int64_t>(gemm_.rows),
-                       nr = static_cast<std::int64_t>(gemm_.columns), depth = s_.depth(), taps = s_.window.taps();
+                       nr = static_cast<std::int64_t>(gemm_.columns), depth = s_.depth(),
+                       taps = s_.window.taps();
     const std::int64_t count = std::min(pixels_, plane - part.pixel);
     const std::int64_t channel0 = part.group * s_.group_out;
     x += (part.image * s_.groups + part.group) * s_.group_in * s_.window.in_plane();
@@ -90,7 +97,8 @@ class Conv final : public BoundKernel {
       residual += out - y;
       for (std::int64_t m = part.from; m < part.to; m++) {
         const float b = bias ? bias[channel0 + m] : 0;
-        eltwise_.add(residual + m * plane, 1, &b, 0, out + m * plane, static_cast<std::size_t>(count));
+        eltwise_.add(residual + m * plane, 1, &b, 0, out + m * plane,
+                     static_cast<std::size_t>(count));
       }
     }
     for (std::int64_t k0 = 0; k0 < depth; k0 += depth_) {
@@ -119,7 +127,8 @@ class Conv final : public BoundKernel {
         }
         if (last && activation_.function)
           for (std::size_t i = 0; i < t.m; i++)
-            activation_.apply(out + (m + static_cast<std::int64_t>(i)) * plane, static_cast<std::size_t>(count));
+            activation_.apply(out + (m + static_cast<std::int64_t>(i)) * plane,
+                              static_cast<std::size_t>(count));
       }
     }
   }
@@ -137,9 +146,10 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const std::optional<ConvShape> s = conv_shape(r);
   const std::optional<Activation> activation = fused_activation(r);
   if (!s || !activation) return nullptr;
-  if (s->depthwise() && s->window.taps() <= 128 && !r.input(3).present()) return nullptr;  // depthwise_f32
-  auto kernel = std::make_unique<Conv>(*s, inner<GemmF32>("gemm_f32", r.isa), inner<EltwiseF32>("eltwise_f32", r.isa),
-                                       *activation);
+  if (s->depthwise() && s->window.taps() <= 128 && !r.input(3).present())
+    return nullptr;  // depthwise_f32
+  auto kernel = std::make_unique<Conv>(*s, inner<GemmF32>("gemm_f32", r.isa),
+                                       inner<EltwiseF32>("eltwise_f32", r.isa), *activation);
   if (r.input(1).constant) kernel->pack(static_cast<const float*>(r.input(1).constant));
   return kernel;
 }

@@ -14,8 +14,12 @@ constexpr std::int64_t most_tile = 12 * 32;
 class ConvI8 final : public BoundKernel {
  public:
   ConvI8(const BindRequest& r, const ConvShape& shape, Epilogue epilogue)
-      : s_(shape), gemm_(inner<GemmI8>("gemm_i8", r.isa)), requantise_(inner<Requantise>("requantise", r.isa)),
-        epilogue_(std::move(epilogue)), form_(activation_form(gemm_, r.input(0))), groups_(groups_of(gemm_, s_.depth())) {
+      : s_(shape),
+        gemm_(inner<GemmI8>("gemm_i8", r.isa)),
+        requantise_(inner<Requantise>("requantise", r.isa)),
+        epilogue_(std::move(epilogue)),
+        form_(activation_form(gemm_, r.input(0))),
+        groups_(groups_of(gemm_, s_.depth())) {
     const auto nr = static_cast<std::int64_t>(gemm_.columns);
     pixels_ = std::clamp<std::int64_t>(block_groups / groups_ / nr * nr, nr, 512);
     pixels_ = std::min(pixels_, (s_.window.out_plane() + nr - 1) / nr * nr);
@@ -23,20 +27,25 @@ class ConvI8 final : public BoundKernel {
     pack(static_cast<const std::int8_t*>(r.input(1).constant));
   }
 
-  std::size_t scratch_bytes(int threads) const noexcept override { return static_cast<std::size_t>(threads) * thread_bytes(); }
+  std::size_t scratch_bytes(int threads) const noexcept override {
+    return static_cast<std::size_t>(threads) * thread_bytes();
+  }
 
   void run(const KernelRun& run) const noexcept override {
-    const std::int64_t blocks = (s_.window.out_plane() + pixels_ - 1) / pixels_, tasks = s_.batch * s_.groups * blocks;
+    const std::int64_t blocks = (s_.window.out_plane() + pixels_ - 1) / pixels_,
+                       tasks = s_.batch * s_.groups * blocks;
     const auto mr = static_cast<std::int64_t>(gemm_.rows);
     const std::int64_t strips = (s_.group_out + mr - 1) / mr, enough = 3 * run.pool.threads();
     const std::int64_t parts = run.pool.threads() == 1 || tasks >= enough
-                                   ? 1 : std::min<std::int64_t>(strips, (enough + tasks - 1) / tasks);
+                                   ? 1
+                                   : std::min<std::int64_t>(strips, (enough + tasks - 1) / tasks);
     const std::int64_t rows_per_part = (strips + parts - 1) / parts * mr;
     run.pool.run(tasks * parts, [&](std::int64_t chunk, int thread) {
       const std::int64_t task = chunk / parts, from = chunk % parts * rows_per_part;
       if (from >= s_.group_out) return;
       block(task / blocks / s_.groups, task / blocks % s_.groups, task % blocks * pixels_, from,
-            std::min(s_.group_out, from + rows_per_part), run.inputs[0].as<std::uint8_t>(), run.outputs[0].as<std::uint8_t>(),
+            std::min(s_.group_out, from + rows_per_part), run.inputs[0].as<std::uint8_t>(),
+            run.outputs[0].as<std::uint8_t>(),
             run.scratch.data() + static_cast<std::size_t>(thread) * thread_bytes());
     });
   }
@@ -44,30 +53,39 @@ class ConvI8 final : public BoundKernel {
 
  private:
   std::size_t thread_bytes() const {
-    return (static_cast<std::size_t>(groups_ * stride_) * 4 + 4 * static_cast<std::size_t>(stride_ + 64) + 64 + 63) / 64 * 64;
+    return (static_cast<std::size_t>(groups_ * stride_) * 4 +
+            4 * static_cast<std::size_t>(stride_ + 64) + 64 + 63) /
+           64 * 64;
   }
 
   void pack(const std::int8_t* w) {
-    const std::int64_t depth = s_.depth(), size = group_size(gemm_), mr = static_cast<std::int64_t>(gemm_.rows);
+    const std::int64_t depth = s_.depth(), size = group_size(gemm_),
+                       mr = static_cast<std::int64_t>(gemm_.rows);
     packed_.resize(static_cast<std::size_t>(s_.channels_out() * groups_));
     for (std::int64_t m = 0; m < s_.channels_out(); m++) {
-      const std::int64_t in_group = m % s_.group_out, strip = in_group / mr * mr, rows = std::min(mr, s_.group_out - strip);
+      const std::int64_t in_group = m % s_.group_out, strip = in_group / mr * mr,
+                         rows = std::min(mr, s_.group_out - strip);
       std::int32_t* to = packed_.data() + (m - in_group + strip) * groups_ + in_group - strip;
-      for (std::int64_t k = 0; k < depth; k++) put_weight(gemm_, to[k / size * rows], k % size, w[m * depth + k]);
+      for (std::int64_t k = 0; k < depth; k++)
+        put_weight(gemm_, to[k / size * rows], k % size, w[m * depth + k]);
     }
-    fold_offset(epilogue_, s_.channels_out(), depth, form_.offset, [&](std::int64_t m, std::int64_t k) { return w[m * depth + k]; });
+    fold_offset(epilogue_, s_.channels_out(), depth, form_.offset,
+                [&](std::int64_t m, std::int64_t k) { return w[m * depth + k]; });
   }
 
-  void block(std::int64_t image, std::int64_t group, std::int64_t pixel, std::int64_t from, std::int64_t to,
-             const std::uint8_t* x, std::uint8_t* y, std::byte* scratch) const noexcept {
+  void block(std::int64_t image, std::int64_t group, std::int64_t pixel, std::int64_t from,
+             std::int64_t to, const std::uint8_t* x, std::uint8_t* y,
+             std::byte* scratch) const noexcept {
     const std::int64_t plane = s_.window.out_plane(), count = std::min(pixels_, plane - pixel);
     const std::int64_t channel0 = group * s_.group_out;
     x += (image * s_.groups + group) * s_.group_in * s_.window.in_plane();
     y += (image * s_.channels_out() + channel0) * plane + pixel;
     auto* unfolded = reinterpret_cast<std::int32_t*>(scratch);
-    unfold_all(x, pixel, count, unfolded, reinterpret_cast<std::uint8_t*>(unfolded + groups_ * stride_));
+    unfold_all(x, pixel, count, unfolded,
+               reinterpret_cast<std::uint8_t*>(unfolded + groups_ * stride_));
 
-    const auto mr = static_cast<std::int64_t>(gemm_.rows), nr = static_cast<std::int64_t>(gemm_.columns);
+    const auto mr = static_cast<std::int64_t>(gemm_.rows),
+               nr = static_cast<std::int64_t>(gemm_.columns);
     alignas(64) std::int32_t sums[most_tile];
     for (std::int64_t m = from; m < to; m += mr) {
       GemmTileI8 t{};
@@ -83,16 +101,18 @@ class ConvI8 final : public BoundKernel {
         gemm_.weights_by_activations(t);
         for (std::size_t i = 0; i < t.m; i++) {
           const std::int64_t row = m + static_cast<std::int64_t>(i);
-          epilogue_.row(requantise_, sums + i * gemm_.columns, channel0 + row, static_cast<std::int64_t>(t.n),
-                        y + row * plane + j);
+          epilogue_.row(requantise_, sums + i * gemm_.columns, channel0 + row,
+                        static_cast<std::int64_t>(t.n), y + row * plane + j);
         }
       }
     }
   }
 
-  void unfold_all(const std::uint8_t* x, std::int64_t pixel, std::int64_t count, std::int32_t* unfolded, std::uint8_t* rows) const noexcept {
+  void unfold_all(const std::uint8_t* x, std::int64_t pixel, std::int64_t count,
+                  std::int32_t* unfolded, std::uint8_t* rows) const noexcept {
     const Window& w = s_.window;
-    const std::int64_t depth = s_.depth(), size = group_size(gemm_), taps = w.taps(), row = stride_ + 16;
+    const std::int64_t depth = s_.depth(), size = group_size(gemm_), taps = w.taps(),
+                       row = stride_ + 16;
     // Whole vectors are read up to the end of a tile.
     const std::int64_t whole = std::min(stride_, (count + 15) / 16 * 16);
     for (std::int64_t g = 0; g < groups_; g++) {
@@ -101,9 +121,12 @@ class ConvI8 final : public BoundKernel {
         const std::int64_t k = g * size + r;
         std::uint8_t* to = rows + r * row;
         from[r] = to;
-        if (k >= depth) std::fill_n(to, count, form_.padding);  // its weight is 0
-        else if (w.pointwise()) from[r] = x + k * w.in_plane() + pixel;
-        else unfold(w, x + k / taps * w.in_plane(), k % taps, pixel, count, form_.padding, to);
+        if (k >= depth)
+          std::fill_n(to, count, form_.padding);  // its weight is 0
+        else if (w.pointwise())
+          from[r] = x + k * w.in_plane() + pixel;
+        else
+          unfold(w, x + k / taps * w.in_plane(), k % taps, pixel, count, form_.padding, to);
       }
       std::int32_t* to = unfolded + g * stride_;
       interleave(gemm_, form_, from, to, count);

@@ -25,13 +25,20 @@ class Depthwise final : public BoundKernel {
     const float* bias = run.inputs.size() > 2 ? run.inputs[2].as<float>() : nullptr;
     float* y = run.outputs[0].as<float>();
     run.pool.run(s_.batch * s_.groups, [&](std::int64_t plane, int thread) {
-      float* copy = reinterpret_cast<float*>(run.scratch.data()) + static_cast<std::size_t>(thread) * plane_floats();
+      float* copy = reinterpret_cast<float*>(run.scratch.data()) +
+                    static_cast<std::size_t>(thread) * plane_floats();
       phases_.fill(x + plane * w.in_plane(), copy, 0.0f, Phases::Same{});
       const std::int64_t channel = plane % s_.groups;
       const float* from[most_taps];
-      DepthwiseRowF32 row{from, weights + channel * w.taps(), static_cast<std::size_t>(w.taps()),
-                          bias ? bias[channel] : 0, nullptr, static_cast<std::size_t>(w.columns.out),
-                          activation_.clamp, activation_.low, activation_.high};
+      DepthwiseRowF32 row{from,
+                          weights + channel * w.taps(),
+                          static_cast<std::size_t>(w.taps()),
+                          bias ? bias[channel] : 0,
+                          nullptr,
+                          static_cast<std::size_t>(w.columns.out),
+                          activation_.clamp,
+                          activation_.low,
+                          activation_.high};
       for (std::int64_t i = 0; i < w.rows.out; i++) {
         for (std::int64_t t = 0; t < w.taps(); t++)
           from[t] = copy + phases_.at(i, t / w.columns.kernel, t % w.columns.kernel);

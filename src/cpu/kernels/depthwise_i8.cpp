@@ -14,14 +14,20 @@ constexpr std::int64_t most_taps = 128;
 class DepthwiseI8Kernel final : public BoundKernel {
  public:
   DepthwiseI8Kernel(const BindRequest& r, const ConvShape& s, Epilogue epilogue)
-      : s_(s), phases_(s.window), f_(inner<DepthwiseI8>("depthwise_i8", r.isa)),
-        requantise_(inner<Requantise>("requantise", r.isa)), epilogue_(std::move(epilogue)),
-        is_signed_(r.input(0).dtype == DType::i8), zero_(r.input(0).quant.zero_point[0]) {
+      : s_(s),
+        phases_(s.window),
+        f_(inner<DepthwiseI8>("depthwise_i8", r.isa)),
+        requantise_(inner<Requantise>("requantise", r.isa)),
+        epilogue_(std::move(epilogue)),
+        is_signed_(r.input(0).dtype == DType::i8),
+        zero_(r.input(0).quant.zero_point[0]) {
     const auto* w = static_cast<const std::int8_t*>(r.input(1).constant);
     weights_.assign(w, w + s_.groups * s_.window.taps());
   }
 
-  std::size_t scratch_bytes(int threads) const noexcept override { return static_cast<std::size_t>(threads) * thread_bytes(); }
+  std::size_t scratch_bytes(int threads) const noexcept override {
+    return static_cast<std::size_t>(threads) * thread_bytes();
+  }
 
   void run(const KernelRun& run) const noexcept override {
     const Window& w = s_.window;
@@ -37,16 +43,19 @@ class DepthwiseI8Kernel final : public BoundKernel {
         phases_.fill(reinterpret_cast<const std::int8_t*>(from_plane), copy, std::int16_t{0},
                      [zero](std::int8_t q) { return static_cast<std::int16_t>(q - zero); });
       else
-        phases_.fill(from_plane, copy, std::int16_t{0}, [zero](std::uint8_t q) { return static_cast<std::int16_t>(q - zero); });
+        phases_.fill(from_plane, copy, std::int16_t{0},
+                     [zero](std::uint8_t q) { return static_cast<std::int16_t>(q - zero); });
       const std::int64_t channel = plane % s_.groups;
       const std::int16_t* from[most_taps];
-      const DepthwiseRowI8 row{from, weights_.data() + channel * w.taps(), static_cast<std::size_t>(w.taps()), sums,
+      const DepthwiseRowI8 row{from, weights_.data() + channel * w.taps(),
+                               static_cast<std::size_t>(w.taps()), sums,
                                static_cast<std::size_t>(w.columns.out)};
       for (std::int64_t i = 0; i < w.rows.out; i++) {
         for (std::int64_t t = 0; t < w.taps(); t++)
           from[t] = copy + phases_.at(i, t / w.columns.kernel, t % w.columns.kernel);
         f_.row(row);
-        epilogue_.row(requantise_, sums, channel, w.columns.out, y + plane * w.out_plane() + i * w.columns.out);
+        epilogue_.row(requantise_, sums, channel, w.columns.out,
+                      y + plane * w.out_plane() + i * w.columns.out);
       }
     });
   }
@@ -72,7 +81,9 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.input(0).quantised() || !r.output().quantised()) return nullptr;
   const std::optional<ConvShape> s = conv_shape(r);
   Epilogue epilogue;
-  if (!s || !s->depthwise() || s->window.taps() > most_taps || !make_epilogue(r, s->channels_out(), 0, epilogue)) return nullptr;
+  if (!s || !s->depthwise() || s->window.taps() > most_taps ||
+      !make_epilogue(r, s->channels_out(), 0, epilogue))
+    return nullptr;
   return std::make_unique<DepthwiseI8Kernel>(r, *s, std::move(epilogue));
 }
 

@@ -30,12 +30,14 @@ class Gemm final : public BoundKernel {
     matrices_ = p_.k * p_.n > 0 ? last / (p_.k * p_.n) + 1 : 1;
     packed_.resize(static_cast<std::size_t>(matrices_ * packed_size()) + 1);
     for (std::int64_t i = 0; i < matrices_; i++)
-      pack_b(gemm_, matrix_b(b + i * p_.k * p_.n), p_.k, p_.n, p_.alpha, packed_.data() + i * packed_size());
+      pack_b(gemm_, matrix_b(b + i * p_.k * p_.n), p_.k, p_.n, p_.alpha,
+             packed_.data() + i * packed_size());
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
     std::size_t floats = gemm_scratch_bytes(threads) / sizeof(float);
-    if (packed_.empty()) floats += static_cast<std::size_t>(threads) * static_cast<std::size_t>(packed_size());
+    if (packed_.empty())
+      floats += static_cast<std::size_t>(threads) * static_cast<std::size_t>(packed_size());
     return floats * sizeof(float) + 64;
   }
 
@@ -45,7 +47,8 @@ class Gemm final : public BoundKernel {
     float* own_b = scratch + gemm_scratch_bytes(threads) / sizeof(float);
     if (p_.batches == 1 || p_.batches < threads) {
       for (std::int64_t i = 0; i < p_.batches; i++)
-        gemm(gemm_, problem(run, i, own_b), run.pool, run.scratch.first(gemm_scratch_bytes(threads)));
+        gemm(gemm_, problem(run, i, own_b), run.pool,
+             run.scratch.first(gemm_scratch_bytes(threads)));
       return;
     }
     const std::int64_t each = static_cast<std::int64_t>(gemm_scratch_bytes(1) / sizeof(float));
@@ -112,10 +115,14 @@ std::optional<Product> gemm_product(const BindRequest& r) {
   p.activation = *activation;
   const float beta = r.attributes.real("beta", 1);
   if (!c.present() || beta == 0) return p;
-  if (c.shape == Shape{p.n} || c.shape == Shape{1, p.n}) p.start = Product::Start::column;
-  else if (c.shape == Shape{p.m, 1}) p.start = Product::Start::row;
-  else if (c.shape == y.shape) p.start = Product::Start::matrix;
-  else return {};
+  if (c.shape == Shape{p.n} || c.shape == Shape{1, p.n})
+    p.start = Product::Start::column;
+  else if (c.shape == Shape{p.m, 1})
+    p.start = Product::Start::row;
+  else if (c.shape == y.shape)
+    p.start = Product::Start::matrix;
+  else
+    return {};
   if (beta != 1) {
     if (!c.constant) return {};
     const auto* from = static_cast<const float*>(c.constant);
@@ -163,7 +170,9 @@ std::optional<Product> matmul_product(const BindRequest& r) {
 }
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
-  if (!r.fixed() || !r.all_f32() || !r.input(0).present() || !r.input(1).present() || !r.output().present()) return nullptr;
+  if (!r.fixed() || !r.all_f32() || !r.input(0).present() || !r.input(1).present() ||
+      !r.output().present())
+    return nullptr;
   if (r.output().shape.elements() == 0) return nullptr;
   std::optional<Product> p = r.name == "MatMul" ? matmul_product(r) : gemm_product(r);
   if (!p) return nullptr;

@@ -12,39 +12,56 @@ constexpr std::int64_t most_tile = 12 * 32;
 /// Y[m x n] = A[m x k] * B[k x n] with constant weights B, packed in panels of columns.
 class GemmI8Kernel final : public BoundKernel {
  public:
-  GemmI8Kernel(const BindRequest& r, std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_b, Epilogue epilogue)
-      : m_(m), n_(n), k_(k), gemm_(inner<GemmI8>("gemm_i8", r.isa)), requantise_(inner<Requantise>("requantise", r.isa)),
-        epilogue_(std::move(epilogue)), form_(activation_form(gemm_, r.input(0))), groups_(groups_of(gemm_, k)) {
+  GemmI8Kernel(const BindRequest& r, std::int64_t m, std::int64_t n, std::int64_t k,
+               bool transpose_b, Epilogue epilogue)
+      : m_(m),
+        n_(n),
+        k_(k),
+        gemm_(inner<GemmI8>("gemm_i8", r.isa)),
+        requantise_(inner<Requantise>("requantise", r.isa)),
+        epilogue_(std::move(epilogue)),
+        form_(activation_form(gemm_, r.input(0))),
+        groups_(groups_of(gemm_, k)) {
     const auto* w = static_cast<const std::int8_t*>(r.input(1).constant);
     const auto weight = [&](std::int64_t column, std::int64_t depth) {
       return w[transpose_b ? column * k_ + depth : depth * n_ + column];
     };
-    const std::int64_t size = group_size(gemm_), nr = static_cast<std::int64_t>(gemm_.columns), panels = (n_ + nr - 1) / nr;
+    const std::int64_t size = group_size(gemm_), nr = static_cast<std::int64_t>(gemm_.columns),
+                       panels = (n_ + nr - 1) / nr;
     packed_.resize(static_cast<std::size_t>(panels * groups_ * nr));
     for (std::int64_t column = 0; column < n_; column++)
       for (std::int64_t depth = 0; depth < k_; depth++)
-        put_weight(gemm_, packed_[static_cast<std::size_t>((column / nr * groups_ + depth / size) * nr + column % nr)],
+        put_weight(gemm_,
+                   packed_[static_cast<std::size_t>((column / nr * groups_ + depth / size) * nr +
+                                                    column % nr)],
                    depth % size, weight(column, depth));
     fold_offset(epilogue_, n_, k_, form_.offset, weight);
   }
 
-  std::size_t scratch_bytes(int threads) const noexcept override { return static_cast<std::size_t>(threads) * thread_bytes(); }
+  std::size_t scratch_bytes(int threads) const noexcept override {
+    return static_cast<std::size_t>(threads) * thread_bytes();
+  }
 
   void run(const KernelRun& run) const noexcept override {
-    const auto mr = static_cast<std::int64_t>(gemm_.rows), nr = static_cast<std::int64_t>(gemm_.columns);
+    const auto mr = static_cast<std::int64_t>(gemm_.rows),
+               nr = static_cast<std::int64_t>(gemm_.columns);
     const std::int64_t strips = (m_ + mr - 1) / mr, panels = (n_ + nr - 1) / nr;
     const std::int64_t parts = strips >= 2 * run.pool.threads() || run.pool.threads() == 1
-                                   ? 1 : std::min<std::int64_t>(panels, 2 * run.pool.threads());
+                                   ? 1
+                                   : std::min<std::int64_t>(panels, 2 * run.pool.threads());
     const std::int64_t per_part = (panels + parts - 1) / parts;
     run.pool.run(strips * parts, [&](std::int64_t chunk, int thread) {
-      const std::int64_t row = chunk / parts * mr, rows = std::min(mr, m_ - row), panel = chunk % parts * per_part;
-      auto* packed = reinterpret_cast<std::int32_t*>(run.scratch.data() + static_cast<std::size_t>(thread) * thread_bytes());
+      const std::int64_t row = chunk / parts * mr, rows = std::min(mr, m_ - row),
+                         panel = chunk % parts * per_part;
+      auto* packed = reinterpret_cast<std::int32_t*>(
+          run.scratch.data() + static_cast<std::size_t>(thread) * thread_bytes());
       pack_rows(run.inputs[0].as<std::uint8_t>() + row * k_, rows, packed);
       alignas(64) std::int32_t sums[most_tile];
       for (std::int64_t p = panel; p < std::min(panels, panel + per_part); p++) {
         const std::int64_t columns = std::min(nr, n_ - p * nr);
-        gemm_.activations_by_weights({packed, packed_.data() + p * groups_ * nr, gemm_.columns, sums, gemm_.columns,
-                                      static_cast<std::size_t>(rows), static_cast<std::size_t>(columns),
+        gemm_.activations_by_weights({packed, packed_.data() + p * groups_ * nr, gemm_.columns,
+                                      sums, gemm_.columns, static_cast<std::size_t>(rows),
+                                      static_cast<std::size_t>(columns),
                                       static_cast<std::size_t>(groups_)});
         for (std::int64_t i = 0; i < rows; i++)
           epilogue_.across(requantise_, sums + i * nr, p * nr, columns,
@@ -55,7 +72,9 @@ class GemmI8Kernel final : public BoundKernel {
   const char* name() const noexcept override { return "gemm_i8"; }
 
  private:
-  std::size_t thread_bytes() const { return (gemm_.rows * static_cast<std::size_t>(groups_) * 4 + 127) / 64 * 64; }
+  std::size_t thread_bytes() const {
+    return (gemm_.rows * static_cast<std::size_t>(groups_) * 4 + 127) / 64 * 64;
+  }
 
   void pack_rows(const std::uint8_t* a, std::int64_t rows, std::int32_t* to) const noexcept {
     const std::int64_t size = group_size(gemm_);
@@ -65,8 +84,10 @@ class GemmI8Kernel final : public BoundKernel {
         for (std::int64_t r = 0; r < size; r++) {
           const std::int64_t k = g * size + r;
           const std::int32_t code = k < k_ ? a[k] : form_.padding;
-          const std::int32_t value = gemm_.bytes == 1 ? code ^ form_.flip
-                                                      : (form_.is_signed ? static_cast<std::int8_t>(code) : code) - form_.zero;
+          const std::int32_t value =
+              gemm_.bytes == 1
+                  ? code ^ form_.flip
+                  : (form_.is_signed ? static_cast<std::int8_t>(code) : code) - form_.zero;
           put_weight(gemm_, group, r, value);
         }
         to[g * rows + i] = group;
@@ -84,17 +105,22 @@ class GemmI8Kernel final : public BoundKernel {
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const Operand &a = r.input(0), &b = r.input(1), &bias = r.input(2), &y = r.output();
-  if (!r.fixed() || !a.quantised() || !y.quantised() || b.shape.rank != 2 || a.shape.rank < 2 || r.inputs.size() > 3) return nullptr;
+  if (!r.fixed() || !a.quantised() || !y.quantised() || b.shape.rank != 2 || a.shape.rank < 2 ||
+      r.inputs.size() > 3)
+    return nullptr;
   const bool matmul = r.name == "MatMul";
   if (!matmul && (r.attributes.integer("transA") != 0 || r.attributes.real("alpha", 1) != 1 ||
                   r.attributes.real("beta", 1) != 1 || a.shape.rank != 2))
     return nullptr;
   const bool transpose_b = !matmul && r.attributes.integer("transB") != 0;
-  const std::int64_t k = a.shape.back(), m = a.shape.product(0, a.shape.rank - 1), n = b.shape[transpose_b ? 0 : 1];
+  const std::int64_t k = a.shape.back(), m = a.shape.product(0, a.shape.rank - 1),
+                     n = b.shape[transpose_b ? 0 : 1];
   if (b.shape[transpose_b ? 1 : 0] != k || y.shape.rank != a.shape.rank || y.shape.back() != n ||
       y.shape.elements() != m * n || m * n == 0 || k == 0)
     return nullptr;
-  if (bias.present() && (matmul || bias.quant.count == 0 || bias.shape.rank == 0 || bias.shape.back() != n)) return nullptr;
+  if (bias.present() &&
+      (matmul || bias.quant.count == 0 || bias.shape.rank == 0 || bias.shape.back() != n))
+    return nullptr;
   Epilogue epilogue;
   if (!make_epilogue(r, n, transpose_b ? 0 : 1, epilogue)) return nullptr;
   return std::make_unique<GemmI8Kernel>(r, m, n, k, transpose_b, std::move(epilogue));

@@ -12,7 +12,11 @@ using namespace cpu;  // NOLINT: this file is about cpu kernels
 class GlobalAverage final : public BoundKernel {
  public:
   GlobalAverage(const BindRequest& r, std::int64_t planes, std::int64_t area)
-      : f_(inner<Rows>("rows", r.isa)), planes_(planes), area_(area), rounding_(r.rounding), type_(r.input(0).dtype) {
+      : f_(inner<Rows>("rows", r.isa)),
+        planes_(planes),
+        area_(area),
+        rounding_(r.rounding),
+        type_(r.input(0).dtype) {
     if (!r.input(0).quantised()) return;
     const QuantView &from = r.input(0).quant, &to = r.output().quant;
     zero_x_ = from.zero_point[0];
@@ -25,13 +29,16 @@ class GlobalAverage final : public BoundKernel {
       for (std::int64_t p = chunk * 32; p < std::min(planes_, chunk * 32 + 32); p++) {
         if (type_ == DType::f32) {
           run.outputs[0].as<float>()[p] =
-              f_.sum_f32(run.inputs[0].as<float>() + p * area_, static_cast<std::size_t>(area_)) / static_cast<float>(area_);
+              f_.sum_f32(run.inputs[0].as<float>() + p * area_, static_cast<std::size_t>(area_)) /
+              static_cast<float>(area_);
           continue;
         }
-        const std::uint32_t sum = type_ == DType::i8 ? total(run.inputs[0].as<std::int8_t>() + p * area_)
-                                                     : total(run.inputs[0].as<std::uint8_t>() + p * area_);
-        run.outputs[0].as<std::uint8_t>()[p] = static_cast<std::uint8_t>(requantise(
-            static_cast<std::int32_t>(sum), multiplier_, zero_y_, range_.lowest, range_.highest, rounding_));
+        const std::uint32_t sum = type_ == DType::i8
+                                      ? total(run.inputs[0].as<std::int8_t>() + p * area_)
+                                      : total(run.inputs[0].as<std::uint8_t>() + p * area_);
+        run.outputs[0].as<std::uint8_t>()[p] = static_cast<std::uint8_t>(
+            requantise(static_cast<std::int32_t>(sum), multiplier_, zero_y_, range_.lowest,
+                       range_.highest, rounding_));
       }
     });
   }
@@ -41,7 +48,8 @@ class GlobalAverage final : public BoundKernel {
   template <class T>
   std::uint32_t total(const T* x) const noexcept {
     std::uint32_t sum = 0;
-    for (std::int64_t i = 0; i < area_; i++) sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[i]) - zero_x_);
+    for (std::int64_t i = 0; i < area_; i++)
+      sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[i]) - zero_x_);
     return sum;
   }
 
@@ -56,10 +64,12 @@ class GlobalAverage final : public BoundKernel {
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const Operand &x = r.input(0), &y = r.output();
-  if (!r.fixed() || r.inputs.size() != 1 || x.shape.rank < 2 || x.quantised() != y.quantised()) return nullptr;
+  if (!r.fixed() || r.inputs.size() != 1 || x.shape.rank < 2 || x.quantised() != y.quantised())
+    return nullptr;
   const std::int64_t planes = x.shape.product(0, 2), area = x.shape.product(2, x.shape.rank);
   if (area < 1 || y.shape.elements() != planes) return nullptr;
-  const bool bytes = (x.dtype == DType::i8 || x.dtype == DType::u8) && (y.dtype == DType::i8 || y.dtype == DType::u8);
+  const bool bytes = (x.dtype == DType::i8 || x.dtype == DType::u8) &&
+                     (y.dtype == DType::i8 || y.dtype == DType::u8);
   if (!r.all_f32() && !(bytes && x.quant.count == 1 && y.quant.count == 1)) return nullptr;
   return std::make_unique<GlobalAverage>(r, planes, area);
 }

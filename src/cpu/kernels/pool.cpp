@@ -16,14 +16,18 @@ constexpr std::int64_t most_taps = 256;
 template <class T>
 class Pool : public BoundKernel {
  public:
-  Pool(const Window& w, std::int64_t planes, T padding) : w_(w), phases_(w), planes_(planes), padding_(padding) {}
+  Pool(const Window& w, std::int64_t planes, T padding)
+      : w_(w), phases_(w), planes_(planes), padding_(padding) {}
 
-  std::size_t scratch_bytes(int threads) const noexcept override { return static_cast<std::size_t>(threads) * thread_bytes(); }
+  std::size_t scratch_bytes(int threads) const noexcept override {
+    return static_cast<std::size_t>(threads) * thread_bytes();
+  }
   void run(const KernelRun& run) const noexcept override {
     const T* x = run.inputs[0].as<T>();
     T* y = run.outputs[0].as<T>();
     run.pool.run(planes_, [&](std::int64_t plane, int thread) {
-      T* copy = reinterpret_cast<T*>(run.scratch.data() + static_cast<std::size_t>(thread) * thread_bytes());
+      T* copy = reinterpret_cast<T*>(run.scratch.data() +
+                                     static_cast<std::size_t>(thread) * thread_bytes());
       phases_.fill(x + plane * w_.in_plane(), copy, padding_, Phases::Same{});
       const T* from[most_taps];
       for (std::int64_t i = 0; i < w_.rows.out; i++) {
@@ -39,7 +43,9 @@ class Pool : public BoundKernel {
   Window w_;
 
  private:
-  std::size_t thread_bytes() const { return (static_cast<std::size_t>(phases_.elements() + 64) * sizeof(T) + 63) / 64 * 64; }
+  std::size_t thread_bytes() const {
+    return (static_cast<std::size_t>(phases_.elements() + 64) * sizeof(T) + 63) / 64 * 64;
+  }
   Phases phases_;
   std::int64_t planes_;
   T padding_;
@@ -48,15 +54,20 @@ class Pool : public BoundKernel {
 template <class T>
 class MaxPool final : public Pool<T> {
  public:
-  MaxPool(const Window& w, std::int64_t planes, T lowest, const Rows& f) : Pool<T>(w, planes, lowest), f_(f) {}
+  MaxPool(const Window& w, std::int64_t planes, T lowest, const Rows& f)
+      : Pool<T>(w, planes, lowest), f_(f) {}
   const char* name() const noexcept override { return "pool"; }
 
  protected:
   void row(std::int64_t, const T* const* from, T* y) const noexcept override {
-    const auto taps = static_cast<std::size_t>(this->w_.taps()), n = static_cast<std::size_t>(this->w_.columns.out);
-    if constexpr (std::is_same_v<T, float>) f_.max_f32(from, taps, y, n);
-    else if constexpr (std::is_same_v<T, std::int8_t>) f_.max_i8(from, taps, y, n);
-    else f_.max_u8(from, taps, y, n);
+    const auto taps = static_cast<std::size_t>(this->w_.taps()),
+               n = static_cast<std::size_t>(this->w_.columns.out);
+    if constexpr (std::is_same_v<T, float>)
+      f_.max_f32(from, taps, y, n);
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+      f_.max_i8(from, taps, y, n);
+    else
+      f_.max_u8(from, taps, y, n);
   }
 
  private:
@@ -103,10 +114,12 @@ class AveragePool final : public Pool<float> {
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const Operand &x = r.input(0), &y = r.output();
-  if (!r.fixed() || !x.present() || !y.present() || x.dtype != y.dtype || r.output(1).present()) return nullptr;
+  if (!r.fixed() || !x.present() || !y.present() || x.dtype != y.dtype || r.output(1).present())
+    return nullptr;
   const std::span<const std::int64_t> kernel = r.attributes.integers("kernel_shape");
   const std::optional<Window> w = make_window(r.attributes, x.shape, y.shape, kernel);
-  if (!w || w->taps() > most_taps || x.shape[0] != y.shape[0] || x.shape[1] != y.shape[1]) return nullptr;
+  if (!w || w->taps() > most_taps || x.shape[0] != y.shape[0] || x.shape[1] != y.shape[1])
+    return nullptr;
   // A window entirely in the padding has answers of its own.
   for (const Window::Axis* axis : {&w->rows, &w->columns})
     for (std::int64_t o = 0; o < axis->out; o++)
@@ -118,13 +131,17 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
                                          inner<DepthwiseF32>("depthwise_f32", r.isa));
   }
   if (x.quantised() != y.quantised()) return nullptr;
-  if (x.quantised() && (x.quant.count != 1 || y.quant.count != 1 || x.quant.scale[0] != y.quant.scale[0] ||
-                        x.quant.zero_point[0] != y.quant.zero_point[0]))
+  if (x.quantised() &&
+      (x.quant.count != 1 || y.quant.count != 1 || x.quant.scale[0] != y.quant.scale[0] ||
+       x.quant.zero_point[0] != y.quant.zero_point[0]))
     return nullptr;
   const auto& f = inner<Rows>("rows", r.isa);
-  if (x.dtype == DType::f32) return std::make_unique<MaxPool<float>>(*w, planes, -std::numeric_limits<float>::infinity(), f);
-  if (x.dtype == DType::i8) return std::make_unique<MaxPool<std::int8_t>>(*w, planes, std::int8_t{-128}, f);
-  if (x.dtype == DType::u8) return std::make_unique<MaxPool<std::uint8_t>>(*w, planes, std::uint8_t{0}, f);
+  if (x.dtype == DType::f32)
+    return std::make_unique<MaxPool<float>>(*w, planes, -std::numeric_limits<float>::infinity(), f);
+  if (x.dtype == DType::i8)
+    return std::make_unique<MaxPool<std::int8_t>>(*w, planes, std::int8_t{-128}, f);
+  if (x.dtype == DType::u8)
+    return std::make_unique<MaxPool<std::uint8_t>>(*w, planes, std::uint8_t{0}, f);
   return nullptr;
 }
 

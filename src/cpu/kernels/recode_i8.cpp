@@ -13,7 +13,8 @@ constexpr std::int64_t claim = 16384;
 
 class Recode final : public BoundKernel {
  public:
-  Recode(const Requantise& f, const Operand& x, const Operand& y) : f_(f), quantises_(x.dtype == DType::f32) {
+  Recode(const Requantise& f, const Operand& x, const Operand& y)
+      : f_(f), quantises_(x.dtype == DType::f32) {
     const Operand& codes = quantises_ ? y : x;
     is_signed_ = codes.dtype == DType::i8;
     scale_ = codes.quant.scale[0];
@@ -26,11 +27,13 @@ class Recode final : public BoundKernel {
       const std::int64_t from = chunk * claim;
       const auto count = static_cast<std::size_t>(std::min(claim, n - from));
       if (quantises_)
-        f_.quantise({run.inputs[0].as<float>() + from, scale_, zero_point_, range_.lowest, range_.highest,
-                     run.outputs[0].as<std::uint8_t>() + from, count});
+        f_.quantise({run.inputs[0].as<float>() + from, scale_, zero_point_, range_.lowest,
+                     range_.highest, run.outputs[0].as<std::uint8_t>() + from, count});
       else
-        f_.dequantise({{run.inputs[0].as<std::uint8_t>() + from, 1, is_signed_, zero_point_, scale_},
-                       run.outputs[0].as<float>() + from, count});
+        f_.dequantise(
+            {{run.inputs[0].as<std::uint8_t>() + from, 1, is_signed_, zero_point_, scale_},
+             run.outputs[0].as<float>() + from,
+             count});
     });
   }
   const char* name() const noexcept override { return "recode_i8"; }
@@ -45,10 +48,12 @@ class Recode final : public BoundKernel {
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const Operand &x = r.input(0), &y = r.output();
-  if (!r.fixed() || r.inputs.size() != 1 || !x.present() || !y.present() || !(x.shape == y.shape)) return nullptr;
+  if (!r.fixed() || r.inputs.size() != 1 || !x.present() || !y.present() || !(x.shape == y.shape))
+    return nullptr;
   const Operand& codes = r.name == "Quantize" ? y : x;
   const Operand& real = r.name == "Quantize" ? x : y;
-  if ((codes.dtype != DType::i8 && codes.dtype != DType::u8) || codes.quant.count != 1) return nullptr;
+  if ((codes.dtype != DType::i8 && codes.dtype != DType::u8) || codes.quant.count != 1)
+    return nullptr;
   if (real.dtype != DType::f32 || real.quantised()) return nullptr;
   return std::make_unique<Recode>(inner<Requantise>("requantise", r.isa), x, y);
 }

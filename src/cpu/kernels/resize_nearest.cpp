@@ -11,7 +11,12 @@ using namespace cpu;  // NOLINT: this file is about cpu kernels
 class ResizeNearest final : public BoundKernel {
  public:
   ResizeNearest(const Shape& in, std::int64_t rows, std::int64_t columns, std::size_t size)
-      : planes_(in.product(0, 2)), height_(in[2]), width_(in[3]), rows_(rows), columns_(columns), size_(size) {}
+      : planes_(in.product(0, 2)),
+        height_(in[2]),
+        width_(in[3]),
+        rows_(rows),
+        columns_(columns),
+        size_(size) {}
 
   void run(const KernelRun& run) const noexcept override {
     const auto* x = static_cast<const std::byte*>(run.inputs[0].data);
@@ -19,11 +24,15 @@ class ResizeNearest final : public BoundKernel {
     const auto row_bytes = static_cast<std::size_t>(width_ * columns_) * size_;
     run.pool.run(planes_, [&](std::int64_t plane, int) {
       for (std::int64_t h = 0; h < height_; h++) {
-        const std::byte* from = x + static_cast<std::size_t>((plane * height_ + h) * width_) * size_;
+        const std::byte* from =
+            x + static_cast<std::size_t>((plane * height_ + h) * width_) * size_;
         std::byte* to = y + static_cast<std::size_t>((plane * height_ + h) * rows_) * row_bytes;
-        if (size_ == 1) repeat<std::uint8_t>(from, to);
-        else repeat<std::uint32_t>(from, to);
-        for (std::int64_t r = 1; r < rows_; r++) std::memcpy(to + static_cast<std::size_t>(r) * row_bytes, to, row_bytes);
+        if (size_ == 1)
+          repeat<std::uint8_t>(from, to);
+        else
+          repeat<std::uint32_t>(from, to);
+        for (std::int64_t r = 1; r < rows_; r++)
+          std::memcpy(to + static_cast<std::size_t>(r) * row_bytes, to, row_bytes);
       }
     });
   }
@@ -44,19 +53,25 @@ class ResizeNearest final : public BoundKernel {
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const Operand &x = r.input(0), &y = r.output(), &scales = r.input(2);
-  if (!r.fixed() || x.shape.rank != 4 || y.shape.rank != 4 || x.dtype != y.dtype || x.shape.elements() == 0) return nullptr;
+  if (!r.fixed() || x.shape.rank != 4 || y.shape.rank != 4 || x.dtype != y.dtype ||
+      x.shape.elements() == 0)
+    return nullptr;
   const std::size_t size = size_bytes(x.dtype);
   if (size != 1 && size != 4) return nullptr;
   if (x.quantised() != y.quantised() || x.quant.count > 1 || y.quant.count > 1) return nullptr;
-  if (x.quantised() && (x.quant.scale[0] != y.quant.scale[0] || x.quant.zero_point[0] != y.quant.zero_point[0])) return nullptr;
+  if (x.quantised() &&
+      (x.quant.scale[0] != y.quant.scale[0] || x.quant.zero_point[0] != y.quant.zero_point[0]))
+    return nullptr;
   const Attributes& a = r.attributes;
-  if (a.text("mode", "nearest") != "nearest" || a.has("axes") || a.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+  if (a.text("mode", "nearest") != "nearest" || a.has("axes") ||
+      a.text("keep_aspect_ratio_policy", "stretch") != "stretch")
     return nullptr;
   const std::string_view where = a.text("coordinate_transformation_mode", "half_pixel");
   const std::string_view nearest = a.text("nearest_mode", "round_prefer_floor");
   // Half a pixel's shift never ties for whole factors, so both ways to round agree with o / factor.
   const bool rounds = nearest == "round_prefer_floor" || nearest == "round_prefer_ceil";
-  if (!(where == "asymmetric" && nearest == "floor") && !((where == "half_pixel" || where == "pytorch_half_pixel") && rounds))
+  if (!(where == "asymmetric" && nearest == "floor") &&
+      !((where == "half_pixel" || where == "pytorch_half_pixel") && rounds))
     return nullptr;
   std::int64_t factor[4];
   for (int i = 0; i < 4; i++) {

@@ -11,7 +11,8 @@ using namespace cpu;  // NOLINT: this file is about cpu kernels
 /// Axes of the output, merged where the input allows it; the two innermost that matter go in tiles.
 class Transpose final : public BoundKernel {
  public:
-  Transpose(const Shape& dims, const Shape& strides, std::size_t size) : dims_(dims), strides_(strides), size_(size) {}
+  Transpose(const Shape& dims, const Shape& strides, std::size_t size)
+      : dims_(dims), strides_(strides), size_(size) {}
 
   void run(const KernelRun& run) const noexcept override {
     const auto* x = static_cast<const std::byte*>(run.inputs[0].data);
@@ -19,10 +20,12 @@ class Transpose final : public BoundKernel {
     const int last = dims_.rank - 1;
     const std::int64_t n = dims_[last];
     if (strides_[last] == 1) {  // rows move whole
-      const std::int64_t rows = dims_.product(0, last), together = std::max<std::int64_t>(1, 16384 / n);
+      const std::int64_t rows = dims_.product(0, last),
+                         together = std::max<std::int64_t>(1, 16384 / n);
       run.pool.run((rows + together - 1) / together, [&](std::int64_t chunk, int) {
         for (std::int64_t r = chunk * together; r < std::min(rows, (chunk + 1) * together); r++)
-          std::memcpy(y + static_cast<std::size_t>(r * n) * size_, x + static_cast<std::size_t>(place(r, last)) * size_,
+          std::memcpy(y + static_cast<std::size_t>(r * n) * size_,
+                      x + static_cast<std::size_t>(place(r, last)) * size_,
                       static_cast<std::size_t>(n) * size_);
       });
       return;
@@ -31,7 +34,8 @@ class Transpose final : public BoundKernel {
     int dense = last;
     for (int i = 0; i < last; i++)
       if (strides_[i] == 1) dense = i;
-    const std::int64_t m = dense == last ? 1 : dims_[dense], inner = dense == last ? 0 : dims_.product(dense + 1, dims_.rank);
+    const std::int64_t m = dense == last ? 1 : dims_[dense],
+                       inner = dense == last ? 0 : dims_.product(dense + 1, dims_.rank);
     Shape outer = dims_;
     outer[last] = 1;
     if (dense != last) outer[dense] = 1;
@@ -48,10 +52,18 @@ class Transpose final : public BoundKernel {
       const std::byte* in = x + static_cast<std::size_t>(from + first * strides_[last]) * size_;
       std::byte* out = y + static_cast<std::size_t>(to + first) * size_;
       switch (size_) {
-        case 1: tile<std::uint8_t>(in, out, m, count, inner); break;
-        case 2: tile<std::uint16_t>(in, out, m, count, inner); break;
-        case 4: tile<std::uint32_t>(in, out, m, count, inner); break;
-        default: tile<std::uint64_t>(in, out, m, count, inner); break;
+        case 1:
+          tile<std::uint8_t>(in, out, m, count, inner);
+          break;
+        case 2:
+          tile<std::uint16_t>(in, out, m, count, inner);
+          break;
+        case 4:
+          tile<std::uint32_t>(in, out, m, count, inner);
+          break;
+        default:
+          tile<std::uint64_t>(in, out, m, count, inner);
+          break;
       }
     });
   }
@@ -70,7 +82,8 @@ class Transpose final : public BoundKernel {
 
   /// y[i * inner + j] = x[i + j * stride] for i < m, j < n, in strips that stay in the cache.
   template <class T>
-  void tile(const std::byte* from, std::byte* to, std::int64_t m, std::int64_t n, std::int64_t inner) const {
+  void tile(const std::byte* from, std::byte* to, std::int64_t m, std::int64_t n,
+            std::int64_t inner) const {
     const T* x = reinterpret_cast<const T*>(from);
     T* y = reinterpret_cast<T*>(to);
     const std::int64_t stride = strides_[dims_.rank - 1];
@@ -87,19 +100,25 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const Operand &x = r.input(0), &y = r.output();
   if (!r.fixed() || !x.present() || x.dtype != y.dtype || x.shape.elements() == 0) return nullptr;
   if (x.quantised() != y.quantised() || x.quant.count > 1 || y.quant.count > 1) return nullptr;
-  if (x.quantised() && (x.quant.scale[0] != y.quant.scale[0] || x.quant.zero_point[0] != y.quant.zero_point[0])) return nullptr;
+  if (x.quantised() &&
+      (x.quant.scale[0] != y.quant.scale[0] || x.quant.zero_point[0] != y.quant.zero_point[0]))
+    return nullptr;
   const std::size_t size = size_bytes(x.dtype);
   if (size != 1 && size != 2 && size != 4 && size != 8) return nullptr;
   const std::span<const std::int64_t> given = r.attributes.integers("perm");
   const int rank = x.shape.rank;
-  if (rank == 0 || (!given.empty() && static_cast<int>(given.size()) != rank) || y.shape.rank != rank) return nullptr;
+  if (rank == 0 || (!given.empty() && static_cast<int>(given.size()) != rank) ||
+      y.shape.rank != rank)
+    return nullptr;
   const Shape in = strides_of(x.shape);
   Shape dims, strides;
   for (int i = 0; i < rank; i++) {
-    const int from = given.empty() ? rank - 1 - i : resolve_axis(given[static_cast<std::size_t>(i)], rank);
+    const int from =
+        given.empty() ? rank - 1 - i : resolve_axis(given[static_cast<std::size_t>(i)], rank);
     if (from < 0 || y.shape[i] != x.shape[from]) return nullptr;
     if (x.shape[from] == 1) continue;
-    if (dims.rank > 0 && strides[dims.rank - 1] == in[from] * x.shape[from]) {  // goes on where the last axis stops
+    if (dims.rank > 0 &&
+        strides[dims.rank - 1] == in[from] * x.shape[from]) {  // goes on where the last axis stops
       dims[dims.rank - 1] *= x.shape[from];
       strides[dims.rank - 1] = in[from];
     } else {

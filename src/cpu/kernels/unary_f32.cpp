@@ -51,10 +51,12 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (r.name == "Tanh") return make(f.tanh);
   if (r.name == "Exp") return make(f.exp);
   if (r.name == "HardSwish") return make(f.hard_swish);
-  if (r.name == "HardSigmoid") return make(f.hard_sigmoid, r.attributes.real("alpha", 0.2f), r.attributes.real("beta", 0.5f));
+  if (r.name == "HardSigmoid")
+    return make(f.hard_sigmoid, r.attributes.real("alpha", 0.2f), r.attributes.real("beta", 0.5f));
   if (r.name == "Swish" && r.attributes.real("alpha", 1) == 1) return make(f.silu);
   float low = 0, high = 0;
-  if (r.name == "Clip" && scalar(r.input(1), -__builtin_inff(), low) && scalar(r.input(2), __builtin_inff(), high))
+  if (r.name == "Clip" && scalar(r.input(1), -__builtin_inff(), low) &&
+      scalar(r.input(2), __builtin_inff(), high))
     return make(f.clip, low, high);
   return nullptr;
 }
@@ -64,7 +66,8 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
 extern constinit const Kernel kernel_unary_f32 = {
     .name = "unary_f32",
     .doc = "Element-wise f32 functions of one tensor.",
-    .operators = {"Relu", "Clip", "LeakyRelu", "Sigmoid", "Swish", "Tanh", "Exp", "HardSigmoid", "HardSwish"},
+    .operators = {"Relu", "Clip", "LeakyRelu", "Sigmoid", "Swish", "Tanh", "Exp", "HardSigmoid",
+                  "HardSwish"},
     .bind = bind,
 };
 

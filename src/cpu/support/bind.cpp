@@ -62,12 +62,16 @@ const void* find_inner(std::string_view family, Isa isa) noexcept {
 
 bool BindRequest::fixed() const {
   const auto known = [](const Operand& o) { return !o.present() || o.fixed_shape; };
-  return std::all_of(inputs.begin(), inputs.end(), known) && std::all_of(outputs.begin(), outputs.end(), known);
+  return std::all_of(inputs.begin(), inputs.end(), known) &&
+         std::all_of(outputs.begin(), outputs.end(), known);
 }
 
 bool BindRequest::all_f32() const {
-  const auto f32 = [](const Operand& o) { return !o.present() || (o.dtype == DType::f32 && !o.quantised()); };
-  return std::all_of(inputs.begin(), inputs.end(), f32) && std::all_of(outputs.begin(), outputs.end(), f32);
+  const auto f32 = [](const Operand& o) {
+    return !o.present() || (o.dtype == DType::f32 && !o.quantised());
+  };
+  return std::all_of(inputs.begin(), inputs.end(), f32) &&
+         std::all_of(outputs.begin(), outputs.end(), f32);
 }
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& request) {

@@ -18,7 +18,8 @@ struct ConvShape {
 /// Nothing where the operands do not fit together; checks all dims that the kernels rely on,
 /// bias and residual included.
 inline std::optional<ConvShape> conv_shape(const BindRequest& r) {
-  const Operand &x = r.input(0), &w = r.input(1), &bias = r.input(2), &residual = r.input(3), &y = r.output();
+  const Operand &x = r.input(0), &w = r.input(1), &bias = r.input(2), &residual = r.input(3),
+                &y = r.output();
   if (!r.fixed() || !x.present() || !w.present() || !y.present() || r.inputs.size() > 4) return {};
   if (x.shape.rank != w.shape.rank || x.shape.rank != y.shape.rank || x.shape.rank < 3) return {};
   ConvShape s;
@@ -27,9 +28,12 @@ inline std::optional<ConvShape> conv_shape(const BindRequest& r) {
   s.batch = x.shape[0];
   s.group_in = w.shape[1];
   s.group_out = w.shape[0] / s.groups;
-  if (y.shape[0] != s.batch || y.shape[1] != w.shape[0] || s.group_in < 1 || s.group_out < 1 || s.batch < 1) return {};
-  const std::optional<Window> window = make_window(
-      r.attributes, x.shape, y.shape, std::span(w.shape.dims + 2, static_cast<std::size_t>(w.shape.rank - 2)));
+  if (y.shape[0] != s.batch || y.shape[1] != w.shape[0] || s.group_in < 1 || s.group_out < 1 ||
+      s.batch < 1)
+    return {};
+  const std::optional<Window> window =
+      make_window(r.attributes, x.shape, y.shape,
+                  std::span(w.shape.dims + 2, static_cast<std::size_t>(w.shape.rank - 2)));
   if (!window) return {};
   s.window = *window;
   if (bias.present() && !(bias.shape == Shape{w.shape[0]})) return {};
@@ -37,8 +41,8 @@ inline std::optional<ConvShape> conv_shape(const BindRequest& r) {
   return s;
 }
 
-/// For each stretch of outputs [p, p + n) of one row of the output plane inside [from, from + count):
-/// f(place in the stretch, row, first column, n).
+/// For each stretch of outputs [p, p + n) of one row of the output plane inside [from, from +
+/// count): f(place in the stretch, row, first column, n).
 template <class F>
 void for_each_row(const Window& w, std::int64_t from, std::int64_t count, F&& f) {
   for (std::int64_t done = 0; done < count;) {
@@ -64,25 +68,29 @@ void copy_elements(T* to, const T* from, std::int64_t n) {
 
 /// The input plane as tap `tap` sees it: to[i] is its element for output pixel from + i.
 template <class T>
-void unfold(const Window& w, const T* plane, std::int64_t tap, std::int64_t from, std::int64_t count, T padding, T* to) {
+void unfold(const Window& w, const T* plane, std::int64_t tap, std::int64_t from,
+            std::int64_t count, T padding, T* to) {
   if (w.pointwise()) return copy_elements(to, plane + from, count);
   const std::int64_t row_shift = tap / w.columns.kernel * w.rows.dilation - w.rows.begin;
   const std::int64_t tap_column = tap % w.columns.kernel;
-  const std::int64_t shift = tap_column * w.columns.dilation - w.columns.begin, step = w.columns.stride;
+  const std::int64_t shift = tap_column * w.columns.dilation - w.columns.begin,
+                     step = w.columns.stride;
   const Span inside = w.columns.outputs_of_tap(tap_column);
-  for_each_row(w, from, count, [&](std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t n) {
-    T* row_to = to + at - column;  // indexed by output column
-    const std::int64_t in_row = row * w.rows.stride + row_shift, end = column + n;
-    const bool outside = in_row < 0 || in_row >= w.rows.in;
-    const std::int64_t first = outside ? end : std::clamp(inside.from, column, end);
-    const std::int64_t stop = outside ? end : std::clamp(inside.to, first, end);
-    for (std::int64_t i = column; i < first; i++) row_to[i] = padding;
-    const T* row_from = plane + in_row * w.columns.in + shift;
-    if (step == 1) copy_elements(row_to + first, row_from + first, stop - first);
-    else
-      for (std::int64_t i = first; i < stop; i++) row_to[i] = row_from[i * step];
-    for (std::int64_t i = stop; i < end; i++) row_to[i] = padding;
-  });
+  for_each_row(w, from, count,
+               [&](std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t n) {
+                 T* row_to = to + at - column;  // indexed by output column
+                 const std::int64_t in_row = row * w.rows.stride + row_shift, end = column + n;
+                 const bool outside = in_row < 0 || in_row >= w.rows.in;
+                 const std::int64_t first = outside ? end : std::clamp(inside.from, column, end);
+                 const std::int64_t stop = outside ? end : std::clamp(inside.to, first, end);
+                 for (std::int64_t i = column; i < first; i++) row_to[i] = padding;
+                 const T* row_from = plane + in_row * w.columns.in + shift;
+                 if (step == 1)
+                   copy_elements(row_to + first, row_from + first, stop - first);
+                 else
+                   for (std::int64_t i = first; i < stop; i++) row_to[i] = row_from[i * step];
+                 for (std::int64_t i = stop; i < end; i++) row_to[i] = padding;
+               });
 }
 
 }  // namespace longshore::cpu

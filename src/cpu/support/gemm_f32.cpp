@@ -8,7 +8,8 @@ namespace {
 constexpr std::size_t scratch_floats = static_cast<std::size_t>(gemm_block_rows * gemm_depth) + 64;
 
 /// One strip of A from column k0: [depth][rows].
-void pack_strip(const MatrixF32& a, std::int64_t row, std::int64_t rows, std::int64_t k0, std::int64_t depth, float* to) {
+void pack_strip(const MatrixF32& a, std::int64_t row, std::int64_t rows, std::int64_t k0,
+                std::int64_t depth, float* to) {
   for (std::int64_t i = 0; i < rows; i++) {
     const float* from = a.data + (row + i) * a.row_stride + k0 * a.column_stride;
     if (a.column_stride == 1)
@@ -19,8 +20,8 @@ void pack_strip(const MatrixF32& a, std::int64_t row, std::int64_t rows, std::in
 }
 
 /// Rows [row, row + rows) and panels [panel, panel_end) of C.
-void block(const GemmF32& f, const GemmProblemF32& g, std::int64_t row, std::int64_t rows, std::int64_t panel,
-           std::int64_t panel_end, float* scratch) noexcept {
+void block(const GemmF32& f, const GemmProblemF32& g, std::int64_t row, std::int64_t rows,
+           std::int64_t panel, std::int64_t panel_end, float* scratch) noexcept {
   const auto mr = static_cast<std::int64_t>(f.rows), nr = static_cast<std::int64_t>(f.columns);
   // One row needs no packing and no passes: its sums live in registers all the way.
   const bool as_is = rows == 1 && g.a.column_stride == 1;
@@ -65,7 +66,8 @@ std::int64_t packed_b_floats(const GemmF32& f, std::int64_t k, std::int64_t n) {
   return (n + nr - 1) / nr * nr * k;
 }
 
-void pack_b(const GemmF32& f, const MatrixF32& b, std::int64_t k, std::int64_t n, float scale, float* to) {
+void pack_b(const GemmF32& f, const MatrixF32& b, std::int64_t k, std::int64_t n, float scale,
+            float* to) {
   const auto nr = static_cast<std::int64_t>(f.columns);
   for (std::int64_t column = 0; column < n; column += nr) {
     const std::int64_t width = std::min(nr, n - column);
@@ -88,12 +90,14 @@ std::size_t gemm_scratch_bytes(int threads) noexcept {
 
 void gemm_here(const GemmF32& f, const GemmProblemF32& g, float* scratch) noexcept {
   const auto nr = static_cast<std::int64_t>(f.columns);
-  const std::int64_t block_rows = gemm_block_rows / static_cast<std::int64_t>(f.rows) * static_cast<std::int64_t>(f.rows);
+  const std::int64_t block_rows =
+      gemm_block_rows / static_cast<std::int64_t>(f.rows) * static_cast<std::int64_t>(f.rows);
   for (std::int64_t row = 0; row < g.m; row += block_rows)
     block(f, g, row, std::min(block_rows, g.m - row), 0, (g.n + nr - 1) / nr, scratch);
 }
 
-void gemm(const GemmF32& f, const GemmProblemF32& g, ThreadPool& pool, std::span<std::byte> scratch) noexcept {
+void gemm(const GemmF32& f, const GemmProblemF32& g, ThreadPool& pool,
+          std::span<std::byte> scratch) noexcept {
   const auto mr = static_cast<std::int64_t>(f.rows), nr = static_cast<std::int64_t>(f.columns);
   const std::int64_t panels = (g.n + nr - 1) / nr;
   const std::int64_t block_rows = std::min(gemm_block_rows / mr * mr, (g.m + mr - 1) / mr * mr);
@@ -101,12 +105,15 @@ void gemm(const GemmF32& f, const GemmProblemF32& g, ThreadPool& pool, std::span
   // Chunks of about 100 microseconds: enough for balance, few enough that packing A again is cheap.
   const std::int64_t work = g.m * g.n * std::max<std::int64_t>(g.k, 1);
   const std::int64_t wanted = std::clamp<std::int64_t>(work / 4'000'000, 1, 4096);
-  const std::int64_t column_chunks = pool.threads() == 1 ? 1 : std::clamp<std::int64_t>(wanted / row_blocks, 1, panels);
-  const std::int64_t per_chunk = (panels + column_chunks - 1) / std::max<std::int64_t>(column_chunks, 1);
+  const std::int64_t column_chunks =
+      pool.threads() == 1 ? 1 : std::clamp<std::int64_t>(wanted / row_blocks, 1, panels);
+  const std::int64_t per_chunk =
+      (panels + column_chunks - 1) / std::max<std::int64_t>(column_chunks, 1);
   if (panels == 0 || row_blocks == 0) return;
   auto* memory = reinterpret_cast<float*>(scratch.data());
   pool.run(row_blocks * column_chunks, [&](std::int64_t chunk, int thread) {
-    const std::int64_t row = chunk / column_chunks * block_rows, panel = chunk % column_chunks * per_chunk;
+    const std::int64_t row = chunk / column_chunks * block_rows,
+                       panel = chunk % column_chunks * per_chunk;
     if (panel >= panels) return;
     block(f, g, row, std::min(block_rows, g.m - row), panel, std::min(panels, panel + per_chunk),
           memory + static_cast<std::size_t>(thread) * scratch_floats);

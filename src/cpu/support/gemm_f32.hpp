@@ -21,7 +21,8 @@ struct MatrixF32 {
 
 /// B[k x n] as panels of `columns`, each [k][columns], the last one padded with zeros.
 std::int64_t packed_b_floats(const GemmF32&, std::int64_t k, std::int64_t n);
-void pack_b(const GemmF32&, const MatrixF32& b, std::int64_t k, std::int64_t n, float scale, float* to);
+void pack_b(const GemmF32&, const MatrixF32& b, std::int64_t k, std::int64_t n, float scale,
+            float* to);
 
 /// A[m x k] as strips of `rows`, each [k][its rows]: m * k floats.
 void pack_a(const GemmF32&, const MatrixF32& a, std::int64_t m, std::int64_t k, float* to);
@@ -39,7 +40,8 @@ struct GemmProblemF32 {
   Activation activation;
 };
 std::size_t gemm_scratch_bytes(int threads) noexcept;
-void gemm(const GemmF32&, const GemmProblemF32&, ThreadPool&, std::span<std::byte> scratch) noexcept;
+void gemm(const GemmF32&, const GemmProblemF32&, ThreadPool&,
+          std::span<std::byte> scratch) noexcept;
 /// The same on the calling thread, for use inside a chunk; scratch of one thread.
 void gemm_here(const GemmF32&, const GemmProblemF32&, float* scratch) noexcept;
 

@@ -10,7 +10,8 @@ namespace {
 bool byte(DType t) { return t == DType::i8 || t == DType::u8; }
 
 /// Narrows the codes by a fused activation; false if it is none that the quantised form keeps.
-bool narrow(const BindRequest& r, float scale, std::int32_t zero_point, std::int32_t& low, std::int32_t& high) {
+bool narrow(const BindRequest& r, float scale, std::int32_t zero_point, std::int32_t& low,
+            std::int32_t& high) {
   const std::string_view kind = r.attributes.text("activation");
   const std::int32_t lowest = low, highest = high;
   if (kind.empty()) return true;
@@ -24,7 +25,8 @@ bool narrow(const BindRequest& r, float scale, std::int32_t zero_point, std::int
   if (p.size() == 2) {
     a = p[0];
     b = p[1];
-  } else if (p.empty() && r.attributes.has("activation_alpha") && r.attributes.has("activation_beta")) {
+  } else if (p.empty() && r.attributes.has("activation_alpha") &&
+             r.attributes.has("activation_beta")) {
     a = r.attributes.real("activation_alpha");
     b = r.attributes.real("activation_beta");
   } else {
@@ -37,32 +39,41 @@ bool narrow(const BindRequest& r, float scale, std::int32_t zero_point, std::int
 
 }  // namespace
 
-void Epilogue::row(const Requantise& f, const std::int32_t* sums, std::int64_t channel, std::int64_t n, void* codes) const noexcept {
+void Epilogue::row(const Requantise& f, const std::int32_t* sums, std::int64_t channel,
+                   std::int64_t n, void* codes) const noexcept {
   const auto m = static_cast<std::size_t>(channel);
   if (mode == Rounding::f32_even)
-    return f.row({sums, adds.data() + m, reals.data() + m, 0, zero_point, lowest, highest, codes, static_cast<std::size_t>(n)});
+    return f.row({sums, adds.data() + m, reals.data() + m, 0, zero_point, lowest, highest, codes,
+                  static_cast<std::size_t>(n)});
   for (std::int64_t i = 0; i < n; i++) {
-    const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]) + static_cast<std::uint32_t>(adds[m]));
-    static_cast<std::uint8_t*>(codes)[i] =
-        static_cast<std::uint8_t>(requantise(sum, multipliers[m], zero_point, lowest, highest, mode));
+    const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]) +
+                                               static_cast<std::uint32_t>(adds[m]));
+    static_cast<std::uint8_t*>(codes)[i] = static_cast<std::uint8_t>(
+        requantise(sum, multipliers[m], zero_point, lowest, highest, mode));
   }
 }
 
-void Epilogue::across(const Requantise& f, const std::int32_t* sums, std::int64_t channel, std::int64_t n, void* codes) const noexcept {
+void Epilogue::across(const Requantise& f, const std::int32_t* sums, std::int64_t channel,
+                      std::int64_t n, void* codes) const noexcept {
   const auto m = static_cast<std::size_t>(channel);
   if (mode == Rounding::f32_even)
-    return f.row({sums, adds.data() + m, reals.data() + m, 1, zero_point, lowest, highest, codes, static_cast<std::size_t>(n)});
-  for (std::int64_t i = 0; i < n; i++) row(f, sums + i, channel + i, 1, static_cast<std::uint8_t*>(codes) + i);
+    return f.row({sums, adds.data() + m, reals.data() + m, 1, zero_point, lowest, highest, codes,
+                  static_cast<std::size_t>(n)});
+  for (std::int64_t i = 0; i < n; i++)
+    row(f, sums + i, channel + i, 1, static_cast<std::uint8_t*>(codes) + i);
 }
 
 bool make_epilogue(const BindRequest& r, std::int64_t channels, int weight_axis, Epilogue& e) {
   const Operand &x = r.input(0), &w = r.input(1), &bias = r.input(2), &y = r.output();
   if (!byte(x.dtype) || w.dtype != DType::i8 || !byte(y.dtype) || !w.constant) return false;
   if (x.quant.count != 1 || y.quant.count != 1 || r.input(3).present()) return false;
-  if (!(w.quant.count == 1 || (w.quant.count == channels && w.quant.axis == weight_axis))) return false;
+  if (!(w.quant.count == 1 || (w.quant.count == channels && w.quant.axis == weight_axis)))
+    return false;
   for (std::int64_t i = 0; i < w.quant.count; i++)
     if (w.quant.zero_point[i] != 0) return false;
-  if (bias.present() && (bias.dtype != DType::i32 || !bias.constant || bias.shape.elements() != channels)) return false;
+  if (bias.present() &&
+      (bias.dtype != DType::i32 || !bias.constant || bias.shape.elements() != channels))
+    return false;
   const CodeRange range = code_range(y.dtype);
   e.lowest = range.lowest;
   e.highest = range.highest;
@@ -70,7 +81,8 @@ bool make_epilogue(const BindRequest& r, std::int64_t channels, int weight_axis,
   e.mode = r.rounding;
   if (!narrow(r, y.quant.scale[0], e.zero_point, e.lowest, e.highest)) return false;
   for (std::int64_t m = 0; m < channels; m++) {
-    e.multipliers.push_back(make_multiplier(x.quant.scale[0], w.quant.scale[w.quant.count == 1 ? 0 : m], y.quant.scale[0]));
+    e.multipliers.push_back(make_multiplier(
+        x.quant.scale[0], w.quant.scale[w.quant.count == 1 ? 0 : m], y.quant.scale[0]));
     e.reals.push_back(e.multipliers.back().real);
     e.adds.push_back(bias.present() ? static_cast<const std::int32_t*>(bias.constant)[m] : 0);
   }

@@ -16,9 +16,11 @@ struct Epilogue {
   Rounding mode = Rounding::f32_even;
 
   /// All sums belong to one channel.
-  void row(const Requantise&, const std::int32_t* sums, std::int64_t channel, std::int64_t n, void* codes) const noexcept;
+  void row(const Requantise&, const std::int32_t* sums, std::int64_t channel, std::int64_t n,
+           void* codes) const noexcept;
   /// Sum i belongs to channel + i.
-  void across(const Requantise&, const std::int32_t* sums, std::int64_t channel, std::int64_t n, void* codes) const noexcept;
+  void across(const Requantise&, const std::int32_t* sums, std::int64_t channel, std::int64_t n,
+              void* codes) const noexcept;
 };
 
 /// Fills the epilogue from the operands of a quantised conv or gemm: x and w are their activations
@@ -28,12 +30,15 @@ bool make_epilogue(const BindRequest&, std::int64_t channels, int weight_axis, E
 
 /// adds[m] -= offset * (sum of weights of channel m), modulo 2^32. weight(m, k) is a code.
 template <class Weight>
-void fold_offset(Epilogue& e, std::int64_t channels, std::int64_t depth, std::int32_t offset, Weight&& weight) {
+void fold_offset(Epilogue& e, std::int64_t channels, std::int64_t depth, std::int32_t offset,
+                 Weight&& weight) {
   for (std::int64_t m = 0; m < channels; m++) {
     std::uint32_t sum = 0;
-    for (std::int64_t k = 0; k < depth; k++) sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(weight(m, k)));
+    for (std::int64_t k = 0; k < depth; k++)
+      sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(weight(m, k)));
     auto& add = e.adds[static_cast<std::size_t>(m)];
-    add = static_cast<std::int32_t>(static_cast<std::uint32_t>(add) - static_cast<std::uint32_t>(offset) * sum);
+    add = static_cast<std::int32_t>(static_cast<std::uint32_t>(add) -
+                                    static_cast<std::uint32_t>(offset) * sum);
   }
 }
 
@@ -50,21 +55,26 @@ inline void put_weight(const GemmI8& f, std::int32_t& group, std::int64_t k, std
                                     ((static_cast<std::uint32_t>(code) & mask) << shift));
 }
 
-/// How activation codes become what the inner loops multiply: bytes xor `flip`, or words less `zero`.
+/// How activation codes become what the inner loops multiply: bytes xor `flip`, or words less
+/// `zero`.
 struct ActivationForm {
   bool is_signed = true;
-  std::uint8_t flip = 0;       // groups of bytes
-  std::int32_t offset = 0;     // byte value - true value (code - zero point)
-  std::int16_t zero = 0;       // groups of words
-  std::uint8_t padding = 0;    // the code of zero
+  std::uint8_t flip = 0;     // groups of bytes
+  std::int32_t offset = 0;   // byte value - true value (code - zero point)
+  std::int16_t zero = 0;     // groups of words
+  std::uint8_t padding = 0;  // the code of zero
 };
 ActivationForm activation_form(const GemmI8&, const Operand& x);
 
 /// `rows` (group_size of them) of n codes into n groups at `to`.
-inline void interleave(const GemmI8& f, const ActivationForm& form, const std::uint8_t* const* rows, std::int32_t* to,
-                       std::int64_t n) {
-  if (f.bytes == 1) f.interleave_bytes(rows, form.flip, reinterpret_cast<std::uint8_t*>(to), static_cast<std::size_t>(n));
-  else f.interleave_words(rows, form.is_signed, form.zero, reinterpret_cast<std::int16_t*>(to), static_cast<std::size_t>(n));
+inline void interleave(const GemmI8& f, const ActivationForm& form, const std::uint8_t* const* rows,
+                       std::int32_t* to, std::int64_t n) {
+  if (f.bytes == 1)
+    f.interleave_bytes(rows, form.flip, reinterpret_cast<std::uint8_t*>(to),
+                       static_cast<std::size_t>(n));
+  else
+    f.interleave_words(rows, form.is_signed, form.zero, reinterpret_cast<std::int16_t*>(to),
+                       static_cast<std::size_t>(n));
 }
 
 }  // namespace longshore::cpu

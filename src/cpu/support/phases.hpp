@@ -10,17 +10,21 @@ namespace longshore::cpu {
 class Phases {
  public:
   explicit Phases(const Window& w) : w_(w) {
-    const std::int64_t width = (w.columns.out - 1) * w.columns.stride + (w.columns.kernel - 1) * w.columns.dilation + 1;
+    const std::int64_t width =
+        (w.columns.out - 1) * w.columns.stride + (w.columns.kernel - 1) * w.columns.dilation + 1;
     height_ = (w.rows.out - 1) * w.rows.stride + (w.rows.kernel - 1) * w.rows.dilation + 1;
     phase_ = (width + w.columns.stride - 1) / w.columns.stride;
-    phase_ = std::max(phase_, w.columns.out + (w.columns.kernel - 1) * w.columns.dilation / w.columns.stride);
+    phase_ = std::max(
+        phase_, w.columns.out + (w.columns.kernel - 1) * w.columns.dilation / w.columns.stride);
   }
   std::int64_t elements() const { return height_ * phase_ * w_.columns.stride; }
 
   /// The place of tap (r, s) of the first output of output row `row`.
   std::int64_t at(std::int64_t row, std::int64_t r, std::int64_t s) const {
     const std::int64_t column = s * w_.columns.dilation;
-    return ((row * w_.rows.stride + r * w_.rows.dilation) * w_.columns.stride + column % w_.columns.stride) * phase_ +
+    return ((row * w_.rows.stride + r * w_.rows.dilation) * w_.columns.stride +
+            column % w_.columns.stride) *
+               phase_ +
            column / w_.columns.stride;
   }
 
@@ -44,13 +48,16 @@ class Phases {
         if (step == 1) {
           const std::int64_t stop = std::min(phase_, w_.columns.in - shift);
           if constexpr (std::is_same_v<From, To> && std::is_same_v<std::decay_t<Load>, Same>) {
-            if (stop > i) std::memcpy(out + i, from + i + shift, static_cast<std::size_t>(stop - i) * sizeof(To));
+            if (stop > i)
+              std::memcpy(out + i, from + i + shift,
+                          static_cast<std::size_t>(stop - i) * sizeof(To));
             i = std::max(i, stop);
           } else {
             for (; i < stop; i++) out[i] = load(from[i + shift]);
           }
         } else {
-          for (; i < phase_ && i * step + shift < w_.columns.in; i++) out[i] = load(from[i * step + shift]);
+          for (; i < phase_ && i * step + shift < w_.columns.in; i++)
+            out[i] = load(from[i * step + shift]);
         }
         for (; i < phase_; i++) out[i] = padding;
       }
@@ -59,7 +66,9 @@ class Phases {
 
   struct Same {
     template <class T>
-    T operator()(T x) const { return x; }
+    T operator()(T x) const {
+      return x;
+    }
   };
 
  private:

@@ -5,11 +5,14 @@ namespace longshore::cpu {
 std::optional<Window> make_window(const Attributes& a, const Shape& in, const Shape& out,
                                   std::span<const std::int64_t> kernel) {
   const int spatial = in.rank - 2;
-  if (spatial < 1 || spatial > 2 || out.rank != in.rank || static_cast<int>(kernel.size()) != spatial) return {};
+  if (spatial < 1 || spatial > 2 || out.rank != in.rank ||
+      static_cast<int>(kernel.size()) != spatial)
+    return {};
   Window w;
   const std::string_view mode = a.text("auto_pad", "NOTSET");
   for (int i = 0; i < spatial; i++) {
-    const auto at = [&](const char* name, std::size_t count, std::size_t k, std::int64_t otherwise) {
+    const auto at = [&](const char* name, std::size_t count, std::size_t k,
+                        std::int64_t otherwise) {
       const std::span<const std::int64_t> list = a.integers(name);
       return list.size() == count ? list[k] : otherwise;
     };
@@ -23,7 +26,8 @@ std::optional<Window> make_window(const Attributes& a, const Shape& in, const Sh
     if (axis.in < 1 || axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1) return {};
     const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-      const std::int64_t total = std::max<std::int64_t>(0, (axis.out - 1) * axis.stride + reach - axis.in);
+      const std::int64_t total =
+          std::max<std::int64_t>(0, (axis.out - 1) * axis.stride + reach - axis.in);
       axis.begin = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       axis.end = total - axis.begin;
     } else if (mode == "NOTSET" || mode.empty()) {

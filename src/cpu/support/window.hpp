@@ -21,12 +21,14 @@ struct Window {
       const std::int64_t shift = begin - k * dilation;  // input = output * stride - shift
       const std::int64_t from = shift > 0 ? (shift + stride - 1) / stride : 0;
       const std::int64_t last = in - 1 + shift;
-      return {std::min(from, out), std::max(std::min(from, out), last < 0 ? 0 : std::min(out, last / stride + 1))};
+      return {std::min(from, out),
+              std::max(std::min(from, out), last < 0 ? 0 : std::min(out, last / stride + 1))};
     }
     /// The taps of output o that lie inside the input.
     Span taps_of_output(std::int64_t o) const {
       const std::int64_t start = o * stride - begin;
-      const std::int64_t from = start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
+      const std::int64_t from =
+          start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
       const std::int64_t last = in - 1 - start;
       return {from, std::max(from, last < 0 ? 0 : std::min(kernel, last / dilation + 1))};
     }
@@ -38,8 +40,8 @@ struct Window {
   std::int64_t out_plane() const { return rows.out * columns.out; }
   /// 1x1, every pixel once.
   bool pointwise() const {
-    return taps() == 1 && in_plane() == out_plane() && rows.stride == 1 && columns.stride == 1 && rows.begin == 0 &&
-           columns.begin == 0;
+    return taps() == 1 && in_plane() == out_plane() && rows.stride == 1 && columns.stride == 1 &&
+           rows.begin == 0 && columns.begin == 0;
   }
 };
 

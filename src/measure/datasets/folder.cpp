@@ -22,7 +22,8 @@ std::vector<fs::path> sorted(const fs::path& folder, bool folders) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().filename().string().starts_with(".")) continue;
     if (folders ? it->is_directory() : it->is_regular_file()) out.push_back(it->path());
-    if (out.size() > most_files) fail(Code::exhausted, folder.string(), ": more than ", most_files, " entries");
+    if (out.size() > most_files)
+      fail(Code::exhausted, folder.string(), ": more than ", most_files, " entries");
   }
   if (error) fail(Code::io, folder.string(), ": ", error.message());
   std::ranges::sort(out);
@@ -48,7 +49,8 @@ Dataset open(const DatasetRequest& request) {
     for (const fs::path& p : sorted(classes[c], false)) files->push_back({p.string(), label});
   }
   if (files->empty())
-    fail(Code::bad_argument, request.path, ": expected subfolders, one for each class, with pictures in them");
+    fail(Code::bad_argument, request.path,
+         ": expected subfolders, one for each class, with pictures in them");
   if (!request.read_file) fail(Code::internal, "a folder of pictures needs a reader for them");
   Dataset out;
   out.name = request.path;

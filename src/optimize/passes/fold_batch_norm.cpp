@@ -10,11 +10,12 @@ bool rewrite(Match& m) {
     if (n.outputs[i] != no_value) return false;
   const Node* conv = sole_conv(m, n.inputs[0]);
   if (!conv) return false;
-  const auto scale = floats(m, n.input(1)), shift = floats(m, n.input(2)), mean = floats(m, n.input(3)),
-             variance = floats(m, n.input(4));
+  const auto scale = floats(m, n.input(1)), shift = floats(m, n.input(2)),
+             mean = floats(m, n.input(3)), variance = floats(m, n.input(4));
   if (!scale || !shift || !mean || !variance) return false;
   const auto channels = static_cast<std::size_t>(out_channels(m, *conv));
-  if (scale->size() != channels || shift->size() != channels || mean->size() != channels || variance->size() != channels)
+  if (scale->size() != channels || shift->size() != channels || mean->size() != channels ||
+      variance->size() != channels)
     return false;
   const double epsilon = n.attributes.real("epsilon", 1e-5f);
   std::vector<double> k(channels), b(channels);
@@ -34,13 +35,18 @@ extern constinit const Pass pass_fold_batch_norm = {
     .stage = Stage::fuse,
     .doc = "BatchNormalization after a Conv that nobody else reads goes into its weights and bias.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = BatchNormalization(a, f32[2]{2, 3}, f32[2]{1, 1}, "
+    .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = BatchNormalization(a, "
+               "f32[2]{2, 3}, f32[2]{1, 1}, "
                "f32[2]{0.5, 0}, f32[2]{4, 1}, epsilon=0.0) return y }",
                "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{1, 6}, f32[2]{0.5, 1}) return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = BatchNormalization(a, f32[1]{2}, f32[1]{1}, f32[1]{0}, "
-               "f32[1]{1}) return y, a }", ""},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) b = Relu(a) y = BatchNormalization(b, f32[1]{2}, f32[1]{1}, "
-               "f32[1]{0}, f32[1]{1}) return y }", ""}},
+              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = BatchNormalization(a, "
+               "f32[1]{2}, f32[1]{1}, f32[1]{0}, "
+               "f32[1]{1}) return y, a }",
+               ""},
+              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) b = Relu(a) y = "
+               "BatchNormalization(b, f32[1]{2}, f32[1]{1}, "
+               "f32[1]{0}, f32[1]{1}) return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

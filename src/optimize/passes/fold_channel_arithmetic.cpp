@@ -5,7 +5,8 @@ namespace {
 
 bool rewrite(Match& m) {
   const Node& n = m.node();
-  const bool add = m.is("Add"), multiply = m.is("Mul"), subtract = m.is("Sub"), divide = m.is("Div");
+  const bool add = m.is("Add"), multiply = m.is("Mul"), subtract = m.is("Sub"),
+             divide = m.is("Div");
   if (!add && !multiply && !subtract && !divide) return false;
   // The constant is on the right; Add and Mul also take it from the left.
   const bool swapped = (add || multiply) && m.constant(n.inputs[0]);
@@ -32,13 +33,19 @@ bool rewrite(Match& m) {
 
 extern constinit const Pass pass_fold_channel_arithmetic = {
     .stage = Stage::fuse,
-    .doc = "A constant per channel that is added to or multiplied with a Conv's output goes into the Conv.",
+    .doc =
+        "A constant per channel that is added to or multiplied with a Conv's output goes into the "
+        "Conv.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[1,2,1,1]{3, 4}) return y }",
+    .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[1,2,1,1]{3, 4}) "
+               "return y }",
                "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{1, 2}, f32[2]{3, 4}) return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}, f32[2]{1, 1}) y = Mul(f32[2,1,1]{3, 4}, a) return y }",
+              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}, f32[2]{1, 1}) y = "
+               "Mul(f32[2,1,1]{3, 4}, a) return y }",
                "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{3, 8}, f32[2]{3, 4}) return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[4]{1, 2, 3, 4}) return y }", ""}},
+              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[4]{1, 2, 3, 4}) "
+               "return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

@@ -56,8 +56,10 @@ Graph run(const Graph& from) {
       for (std::size_t i = 0; i < n.outputs.size(); i++) {
         if (n.outputs[i] == no_value) continue;
         const auto it = known.find(n.outputs[i]);
-        if (it == known.end()) all = false;
-        else out[i] = it->second;
+        if (it == known.end())
+          all = false;
+        else
+          out[i] = it->second;
       }
     }
     if (!all) {
@@ -82,7 +84,9 @@ Graph run(const Graph& from) {
 }  // namespace
 
 extern constinit const Pass pass_fold_constants = {
-    .doc = "What depends on constants and known dims alone is computed now, by the same reference kernels.",
+    .doc =
+        "What depends on constants and known dims alone is computed now, by the same reference "
+        "kernels.",
     .run = run,
     .cases = {{"(x: f32[2,3]) { a = Add(f32[]{1}, f32[]{2}) y = Add(x, a) return y }",
                "(x: f32[2,3]) { y = Add(x, f32[]{3}) return y }"},

@@ -48,15 +48,21 @@ bool rewrite(Match& m) {
 
 extern constinit const Pass pass_fuse_conv_activation = {
     .stage = Stage::fuse,
-    .doc = "Relu, or Clip with constant bounds, after a Conv or Gemm that nobody else reads is computed with it.",
+    .doc =
+        "Relu, or Clip with constant bounds, after a Conv or Gemm that nobody else reads is "
+        "computed with it.",
     .rewrite = rewrite,
     .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = Relu(a) return y }",
-               "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, activation=\"Relu\") return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}, strides=[2, 2]) y = Clip(a, f32[]{0}, f32[]{6}) return y }",
-               "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, strides=[2, 2], activation=\"Clip\", "
+               "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, "
+               "activation=\"Relu\") return y }"},
+              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}, strides=[2, 2]) y = Clip(a, "
+               "f32[]{0}, f32[]{6}) return y }",
+               "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, strides=[2, "
+               "2], activation=\"Clip\", "
                "activation_params=[0.0, 6.0]) return y }"},
               {"(x: f32[2,2]) { a = Gemm(x, f32[2,1]{1, 2}) y = Relu(a) return y }",
-               "(x: f32[2,2]) { y = com.microsoft.FusedGemm(x, f32[2,1]{1, 2}, activation=\"Relu\") return y }"},
+               "(x: f32[2,2]) { y = com.microsoft.FusedGemm(x, f32[2,1]{1, 2}, "
+               "activation=\"Relu\") return y }"},
               {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = Relu(a) return y, a }", ""}},
 };
 

@@ -5,7 +5,9 @@
 namespace longshore::passes {
 namespace {
 
-bool near(std::optional<double> got, double want) { return got && std::abs(*got - want) < 1e-5 * std::abs(want); }
+bool near(std::optional<double> got, double want) {
+  return got && std::abs(*got - want) < 1e-5 * std::abs(want);
+}
 
 /// The other input where one is the constant `want`.
 ValueId other_than(const Match& m, const Node* n, double want) {
@@ -57,11 +59,15 @@ extern constinit const Pass pass_fuse_gelu = {
     .stage = Stage::fuse,
     .doc = "0.5 * x * (1 + Erf(x / sqrt 2)), in any order of the factors, is Gelu.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[3]) { a = Div(x, f32[]{1.4142135}) b = Erf(a) c = Add(b, f32[]{1}) d = Mul(x, c) y = Mul(d, f32[]{0.5}) return y }",
+    .cases = {{"(x: f32[3]) { a = Div(x, f32[]{1.4142135}) b = Erf(a) c = Add(b, f32[]{1}) d = "
+               "Mul(x, c) y = Mul(d, f32[]{0.5}) return y }",
                "(x: f32[3]) { y = Gelu(x) return y }"},
-              {"(x: f32[3]) { a = Mul(x, f32[]{0.70710677}) b = Erf(a) c = Add(f32[]{1}, b) h = Mul(x, f32[]{0.5}) y = Mul(h, c) return y }",
+              {"(x: f32[3]) { a = Mul(x, f32[]{0.70710677}) b = Erf(a) c = Add(f32[]{1}, b) h = "
+               "Mul(x, f32[]{0.5}) y = Mul(h, c) return y }",
                "(x: f32[3]) { y = Gelu(x) return y }"},
-              {"(x: f32[3], z: f32[3]) { a = Div(x, f32[]{1.4142135}) b = Erf(a) c = Add(b, f32[]{1}) d = Mul(z, c) y = Mul(d, f32[]{0.5}) return y }", ""}},
+              {"(x: f32[3], z: f32[3]) { a = Div(x, f32[]{1.4142135}) b = Erf(a) c = Add(b, "
+               "f32[]{1}) d = Mul(z, c) y = Mul(d, f32[]{0.5}) return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

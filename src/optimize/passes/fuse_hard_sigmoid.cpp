@@ -15,7 +15,8 @@ ValueId plus_three(const Match& m, ValueId v) {
 /// x where v = Clip(x + 3, 0, 6).
 ValueId relu6_of_plus_three(const Match& m, ValueId v) {
   const Node* clip = m.def(v, "Clip");
-  if (!clip || m.uses(v) != 1 || m.scalar(clip->input(1)) != 0.0 || m.scalar(clip->input(2)) != 6.0) return no_value;
+  if (!clip || m.uses(v) != 1 || m.scalar(clip->input(1)) != 0.0 || m.scalar(clip->input(2)) != 6.0)
+    return no_value;
   return plus_three(m, clip->inputs[0]);
 }
 
@@ -33,7 +34,9 @@ bool rewrite(Match& m) {
         rest = n.inputs[1 - i];
       }
   }
-  if (six == no_value || m.type(n.outputs[0]).dtype != DType::f32 || m.type(six).rank() > m.type(rest).rank()) return false;
+  if (six == no_value || m.type(n.outputs[0]).dtype != DType::f32 ||
+      m.type(six).rank() > m.type(rest).rank())
+    return false;
 
   Attributes attributes;
   attributes.set("alpha", 1.0f / 6);
@@ -60,11 +63,15 @@ extern constinit const Pass pass_fuse_hard_sigmoid = {
     .stage = Stage::fuse,
     .doc = "Clip(x + 3, 0, 6) / 6 is HardSigmoid(1/6, 1/2); with the factor x it is HardSwish.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[3]) { a = Add(x, f32[]{3}) b = Clip(a, f32[]{0}, f32[]{6}) y = Div(b, f32[]{6}) return y }",
+    .cases = {{"(x: f32[3]) { a = Add(x, f32[]{3}) b = Clip(a, f32[]{0}, f32[]{6}) y = Div(b, "
+               "f32[]{6}) return y }",
                "(x: f32[3]) { y = HardSigmoid(x, alpha=0.16666667, beta=0.5) return y }"},
-              {"(x: f32[3]) { a = Add(f32[]{3}, x) b = Clip(a, f32[]{0}, f32[]{6}) c = Mul(x, b) y = Div(c, f32[]{6}) return y }",
+              {"(x: f32[3]) { a = Add(f32[]{3}, x) b = Clip(a, f32[]{0}, f32[]{6}) c = Mul(x, b) y "
+               "= Div(c, f32[]{6}) return y }",
                "(x: f32[3]) { y = HardSwish(x) return y }"},
-              {"(x: f32[3]) { a = Add(x, f32[]{2}) b = Clip(a, f32[]{0}, f32[]{6}) y = Div(b, f32[]{6}) return y }", ""}},
+              {"(x: f32[3]) { a = Add(x, f32[]{2}) b = Clip(a, f32[]{0}, f32[]{6}) y = Div(b, "
+               "f32[]{6}) return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

@@ -6,7 +6,8 @@ namespace {
 /// x where v = ReduceMean(x, [last axis], keepdims=1).
 ValueId mean_of(const Match& m, ValueId v) {
   const Node* n = m.def(v, "ReduceMean");
-  if (!n || n->attributes.integer("keepdims", 1) != 1 || !m.type(n->inputs[0]).ranked) return no_value;
+  if (!n || n->attributes.integer("keepdims", 1) != 1 || !m.type(n->inputs[0]).ranked)
+    return no_value;
   const Tensor* axes = m.constant(n->input(1));
   const int rank = m.type(n->inputs[0]).rank();
   if (!axes || axes->dtype != DType::i64 || axes->elements() != 1) return no_value;
@@ -43,7 +44,8 @@ std::optional<Norm> norm_of(const Match& m, ValueId v) {
     const ValueId d = square_of(m, squared);
     // The deviation may be computed twice.
     const Node* again = d == no_value ? nullptr : m.def(d, "Sub");
-    if (again && again->inputs[0] == x && mean_of(m, again->inputs[1]) == x) return Norm{x, static_cast<float>(*epsilon)};
+    if (again && again->inputs[0] == x && mean_of(m, again->inputs[1]) == x)
+      return Norm{x, static_cast<float>(*epsilon)};
   }
   return {};
 }
@@ -52,7 +54,8 @@ std::optional<Norm> norm_of(const Match& m, ValueId v) {
 bool fits(const Match& m, ValueId v, ValueId x) {
   const Tensor* t = m.constant(v);
   const Dim& last = m.type(x).dims.back();
-  return t && t->dtype == DType::f32 && t->shape.rank == 1 && last.known() && t->shape[0] == last.value;
+  return t && t->dtype == DType::f32 && t->shape.rank == 1 && last.known() &&
+         t->shape[0] == last.value;
 }
 
 bool rewrite(Match& m) {
@@ -65,12 +68,15 @@ bool rewrite(Match& m) {
     for (std::size_t k = 0; k < 2; k++) {
       const std::optional<Norm> norm = norm_of(m, scaled->inputs[k]);
       const ValueId scale = scaled->inputs[1 - k];
-      if (!norm || m.type(norm->x).rank() == 0 || !fits(m, scale, norm->x) || !fits(m, shift, norm->x)) continue;
+      if (!norm || m.type(norm->x).rank() == 0 || !fits(m, scale, norm->x) ||
+          !fits(m, shift, norm->x))
+        continue;
       if (m.uses(scaled->inputs[k]) != 1) continue;
       Attributes attributes;
       attributes.set("axis", std::int64_t{-1});
       attributes.set("epsilon", norm->epsilon);
-      m.replace(n.outputs[0], m.add("LayerNormalization", {norm->x, scale, shift}, std::move(attributes)));
+      m.replace(n.outputs[0],
+                m.add("LayerNormalization", {norm->x, scale, shift}, std::move(attributes)));
       return true;
     }
   }
@@ -81,13 +87,21 @@ bool rewrite(Match& m) {
 
 extern constinit const Pass pass_fuse_layer_norm = {
     .stage = Stage::fuse,
-    .doc = "(x - mean) / sqrt(mean of squares + epsilon) * scale + shift over the last axis is LayerNormalization.",
+    .doc =
+        "(x - mean) / sqrt(mean of squares + epsilon) * scale + shift over the last axis is "
+        "LayerNormalization.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[2,3]) { a = ReduceMean(x, i64[1]{-1}) d = Sub(x, a) s = Pow(d, f32[]{2}) v = ReduceMean(s, i64[1]{-1}) "
-               "e = Add(v, f32[]{0.001}) r = Sqrt(e) q = Div(d, r) k = Mul(q, f32[3]{1, 2, 3}) y = Add(k, f32[3]{4, 5, 6}) return y }",
-               "(x: f32[2,3]) { y = LayerNormalization(x, f32[3]{1, 2, 3}, f32[3]{4, 5, 6}, axis=-1, epsilon=0.001) return y }"},
-              {"(x: f32[2,3]) { a = ReduceMean(x, i64[1]{0}) d = Sub(x, a) s = Pow(d, f32[]{2}) v = ReduceMean(s, i64[1]{0}) "
-               "e = Add(v, f32[]{0.001}) r = Sqrt(e) q = Div(d, r) k = Mul(q, f32[3]{1, 2, 3}) y = Add(k, f32[3]{4, 5, 6}) return y }", ""}},
+    .cases = {{"(x: f32[2,3]) { a = ReduceMean(x, i64[1]{-1}) d = Sub(x, a) s = Pow(d, f32[]{2}) v "
+               "= ReduceMean(s, i64[1]{-1}) "
+               "e = Add(v, f32[]{0.001}) r = Sqrt(e) q = Div(d, r) k = Mul(q, f32[3]{1, 2, 3}) y = "
+               "Add(k, f32[3]{4, 5, 6}) return y }",
+               "(x: f32[2,3]) { y = LayerNormalization(x, f32[3]{1, 2, 3}, f32[3]{4, 5, 6}, "
+               "axis=-1, epsilon=0.001) return y }"},
+              {"(x: f32[2,3]) { a = ReduceMean(x, i64[1]{0}) d = Sub(x, a) s = Pow(d, f32[]{2}) v "
+               "= ReduceMean(s, i64[1]{0}) "
+               "e = Add(v, f32[]{0.001}) r = Sqrt(e) q = Div(d, r) k = Mul(q, f32[3]{1, 2, 3}) y = "
+               "Add(k, f32[3]{4, 5, 6}) return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

@@ -14,7 +14,8 @@ bool rewrite(Match& m) {
       m.replace(n.outputs[0], m.add("Swish", {x}));
       return true;
     }
-    if (hard && hard->inputs[0] == x && m.uses(gate) == 1 && hard->attributes.real("alpha", 0.2f) == 1.0f / 6 &&
+    if (hard && hard->inputs[0] == x && m.uses(gate) == 1 &&
+        hard->attributes.real("alpha", 0.2f) == 1.0f / 6 &&
         hard->attributes.real("beta", 0.5f) == 0.5f) {
       m.replace(n.outputs[0], m.add("HardSwish", {x}));
       return true;
@@ -29,7 +30,8 @@ extern constinit const Pass pass_fuse_swish = {
     .stage = Stage::fuse,
     .doc = "x * Sigmoid(x) is Swish (SiLU); x * HardSigmoid(x, 1/6, 1/2) is HardSwish.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[3]) { a = Sigmoid(x) y = Mul(a, x) return y }", "(x: f32[3]) { y = Swish(x) return y }"},
+    .cases = {{"(x: f32[3]) { a = Sigmoid(x) y = Mul(a, x) return y }",
+               "(x: f32[3]) { y = Swish(x) return y }"},
               {"(x: f32[3]) { a = HardSigmoid(x, alpha=0.16666667) y = Mul(x, a) return y }",
                "(x: f32[3]) { y = HardSwish(x) return y }"},
               {"(x: f32[3], z: f32[3]) { a = Sigmoid(x) y = Mul(a, z) return y }", ""}},

@@ -8,7 +8,8 @@ bool rewrite(Match& m) {
   if (!m.is("Gather")) return false;
   const Node* shape = m.def(n.inputs[0], "Shape");
   const Tensor* at = m.constant(n.input(1));
-  if (!shape || !at || shape->attributes.size() != 0 || !m.type(shape->inputs[0]).ranked) return false;
+  if (!shape || !at || shape->attributes.size() != 0 || !m.type(shape->inputs[0]).ranked)
+    return false;
   const Dims& dims = m.type(shape->inputs[0]).dims;
   Ints positions;
   if (at->dtype == DType::i64)
@@ -33,7 +34,8 @@ bool rewrite(Match& m) {
 extern constinit const Pass pass_gather_dims = {
     .doc = "Gather of known dims from the Shape of a value whose other dims are not known.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[N,3,4]) { s = Shape(x) a = Gather(s, i64[]{1}) y = Add(a, i64[1]{1}) z = Relu(x) return y, z }",
+    .cases = {{"(x: f32[N,3,4]) { s = Shape(x) a = Gather(s, i64[]{1}) y = Add(a, i64[1]{1}) z = "
+               "Relu(x) return y, z }",
                "(x: f32[N,3,4]) { y = Add(i64[]{3}, i64[1]{1}) z = Relu(x) return y, z }"},
               {"(x: f32[N,3]) { s = Shape(x) y = Gather(s, i64[]{0}) return y }", ""}},
 };

@@ -36,7 +36,8 @@ Graph run(const Graph& from) {
   std::vector<Node> nodes;
   for (Node& n : g.nodes) {
     for (Subgraph& s : n.subgraphs) s.body = run(s.body);
-    const Tensor* condition = n.op->domain.empty() && n.op->name == "If" ? g.constant(n.input(0)) : nullptr;
+    const Tensor* condition =
+        n.op->domain.empty() && n.op->name == "If" ? g.constant(n.input(0)) : nullptr;
     if (!condition || condition->elements() != 1) {
       nodes.push_back(std::move(n));
       continue;
@@ -69,7 +70,8 @@ extern constinit const Pass pass_inline_known_if = {
                "else_branch=() { b = Add(x, x) return b } return y }",
                "(x: f32[3]) { a = Relu(x) y = Identity(a) return y }"},
               {"(c: bool[], x: f32[3]) { y = If(c) then_branch=() { a = Relu(x) return a } "
-               "else_branch=() { b = Add(x, x) return b } return y }", ""}},
+               "else_branch=() { b = Add(x, x) return b } return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

@@ -10,13 +10,16 @@ namespace {
 /// y = min(max(x, low), high) with constants.
 struct Bounds {
   ValueId x;
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  double low = -std::numeric_limits<double>::infinity(),
+         high = std::numeric_limits<double>::infinity();
 };
 
 /// Relu, Clip, and Min or Max with one constant number, seen as bounds. NaN passes through all of
 /// them in the same way.
 std::optional<Bounds> bounds(const Match& m, const Node* n) {
-  if (!n || n->inputs.empty() || n->output() == no_value || m.type(n->outputs[0]).dtype != DType::f32) return {};
+  if (!n || n->inputs.empty() || n->output() == no_value ||
+      m.type(n->outputs[0]).dtype != DType::f32)
+    return {};
   if (Match::is(*n, "Relu")) return Bounds{n->inputs[0], 0};
   if (Match::is(*n, "Clip")) {
     Bounds b{n->inputs[0]};
@@ -38,7 +41,8 @@ std::optional<Bounds> bounds(const Match& m, const Node* n) {
       const ValueId x = n->inputs[1 - i];
       if (!v || m.constant(x) || !(*v == *v)) continue;
       if (!m.type(x).ranked || m.type(n->inputs[i]).rank() > m.type(x).rank()) continue;
-      return Match::is(*n, "Min") ? Bounds{x, -std::numeric_limits<double>::infinity(), *v} : Bounds{x, *v};
+      return Match::is(*n, "Min") ? Bounds{x, -std::numeric_limits<double>::infinity(), *v}
+                                  : Bounds{x, *v};
     }
   }
   return {};
@@ -78,12 +82,15 @@ extern constinit const Pass pass_merge_clips = {
     .rewrite = rewrite,
     .cases = {{"(x: f32[3]) { a = Relu(x) y = Min(a, f32[]{6}) return y }",
                "(x: f32[3]) { y = Clip(x, f32[]{0}, f32[]{6}) return y }"},
-              {"(x: f32[3]) { y = Max(x, f32[]{0}) return y }", "(x: f32[3]) { y = Relu(x) return y }"},
+              {"(x: f32[3]) { y = Max(x, f32[]{0}) return y }",
+               "(x: f32[3]) { y = Relu(x) return y }"},
               {"(x: f32[3]) { a = Clip(x, f32[]{-1}, f32[]{4}) y = Relu(a) return y }",
                "(x: f32[3]) { y = Clip(x, f32[]{0}, f32[]{4}) return y }"},
               {"(x: f32[3]) { y = Clip(x, f32[]{-1}) return y }", ""},
-              {"(x: f32[2,1,4], w: f32[1,12,4], r: f32[1,12,3]) { _, h = LSTM(x, w, r, hidden_size=3) y = Relu(h) "
-               "return y }", ""}},
+              {"(x: f32[2,1,4], w: f32[1,12,4], r: f32[1,12,3]) { _, h = LSTM(x, w, r, "
+               "hidden_size=3) y = Relu(h) "
+               "return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

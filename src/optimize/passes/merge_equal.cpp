@@ -7,7 +7,9 @@ namespace longshore::passes {
 namespace {
 
 /// Equal in every bit: 0.0 and -0.0 differ, and so do constants of other types or scales.
-bool same_constant(const Value& a, const Value& b) { return a.type == b.type && a.constant == b.constant; }
+bool same_constant(const Value& a, const Value& b) {
+  return a.type == b.type && a.constant == b.constant;
+}
 
 std::size_t hash(const Value& v) {
   const auto bytes = v.constant.blob->bytes();
@@ -18,8 +20,8 @@ std::size_t hash(const Value& v) {
 }
 
 bool same_node(const Graph& g, const Node& a, const Node& b) {
-  if (a.op != b.op || a.inputs != b.inputs || !(a.attributes == b.attributes) || !a.subgraphs.empty() ||
-      !b.subgraphs.empty() || a.outputs.size() != b.outputs.size())
+  if (a.op != b.op || a.inputs != b.inputs || !(a.attributes == b.attributes) ||
+      !a.subgraphs.empty() || !b.subgraphs.empty() || a.outputs.size() != b.outputs.size())
     return false;
   for (std::size_t i = 0; i < a.outputs.size(); i++) {
     if ((a.outputs[i] == no_value) != (b.outputs[i] == no_value)) return false;
@@ -42,9 +44,12 @@ Graph run(const Graph& from) {
     if (!v.constant.present() || is_output(ValueId(i))) continue;
     const std::size_t h = hash(v);
     const auto [begin, end] = constants.equal_range(h);
-    const auto twin = std::find_if(begin, end, [&](const auto& each) { return same_constant(g[each.second], v); });
-    if (twin == end) constants.emplace(h, ValueId(i));
-    else to[i] = twin->second;
+    const auto twin = std::find_if(
+        begin, end, [&](const auto& each) { return same_constant(g[each.second], v); });
+    if (twin == end)
+      constants.emplace(h, ValueId(i));
+    else
+      to[i] = twin->second;
   }
 
   std::multimap<std::pair<const OpDef*, ValueId>, std::size_t> seen;
@@ -59,8 +64,12 @@ Graph run(const Graph& from) {
     const std::pair key(n.op, n.input(0));
     const auto [begin, end] = seen.equal_range(key);
     // Two outputs of the graph must stay two values.
-    const bool free = n.op->deterministic && std::none_of(n.outputs.begin(), n.outputs.end(), is_output);
-    const auto twin = free ? std::find_if(begin, end, [&](const auto& each) { return same_node(g, kept[each.second], n); }) : end;
+    const bool free =
+        n.op->deterministic && std::none_of(n.outputs.begin(), n.outputs.end(), is_output);
+    const auto twin =
+        free ? std::find_if(begin, end,
+                            [&](const auto& each) { return same_node(g, kept[each.second], n); })
+             : end;
     if (twin == end) {
       seen.emplace(key, kept.size());
       kept.push_back(std::move(n));
@@ -83,7 +92,8 @@ extern constinit const Pass pass_merge_equal = {
     .cases = {{"(x: f32[3]) { a = Relu(x) b = Relu(x) y = Add(a, b) return y }",
                "(x: f32[3]) { a = Relu(x) y = Add(a, a) return y }"},
               {"(x: f32[1]) { a = Add(x, f32[1]{0.0}) b = Add(x, f32[1]{-0.0}) return a, b }", ""},
-              {"(x: f32[1]) { a = Add(x, f32[1]{5}) b = Add(x, f32[1]{6}) y = Add(a, b) return y }", ""},
+              {"(x: f32[1]) { a = Add(x, f32[1]{5}) b = Add(x, f32[1]{6}) y = Add(a, b) return y }",
+               ""},
               {"(x: f32[3]) { a = Relu(x) b = Relu(x) return a, b }", ""}},
 };
 

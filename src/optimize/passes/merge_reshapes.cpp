@@ -20,20 +20,27 @@ bool rewrite(Match& m) {
   if (!shape) return false;
   const ValueId x = before->inputs[0];
   Attributes attributes;
-  if (std::find(shape->begin(), shape->end(), 0) != shape->end()) attributes.set("allowzero", std::int64_t{1});
+  if (std::find(shape->begin(), shape->end(), 0) != shape->end())
+    attributes.set("allowzero", std::int64_t{1});
   const Ints dims(shape->begin(), shape->end());
-  m.replace(n.outputs[0], m.add("Reshape", {x, m.add_constant(make_ints(dims))}, std::move(attributes)));
+  m.replace(n.outputs[0],
+            m.add("Reshape", {x, m.add_constant(make_ints(dims))}, std::move(attributes)));
   return true;
 }
 
 }  // namespace
 
 extern constinit const Pass pass_merge_reshapes = {
-    .doc = "Of several Reshapes, Flattens, Squeezes and Unsqueezes in a row only the last dims count, where they are known.",
+    .doc =
+        "Of several Reshapes, Flattens, Squeezes and Unsqueezes in a row only the last dims count, "
+        "where they are known.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[2,3,4]) { a = Reshape(x, i64[2]{6, 4}) b = Unsqueeze(a, i64[1]{0}) y = Relu(b) return y }",
+    .cases = {{"(x: f32[2,3,4]) { a = Reshape(x, i64[2]{6, 4}) b = Unsqueeze(a, i64[1]{0}) y = "
+               "Relu(b) return y }",
                "(x: f32[2,3,4]) { a = Reshape(x, i64[3]{1, 6, 4}) y = Relu(a) return y }"},
-              {"(x: f32[N,3,4]) { a = Reshape(x, i64[2]{-1, 12}) b = Unsqueeze(a, i64[1]{0}) y = Relu(b) return y }", ""}},
+              {"(x: f32[N,3,4]) { a = Reshape(x, i64[2]{-1, 12}) b = Unsqueeze(a, i64[1]{0}) y = "
+               "Relu(b) return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

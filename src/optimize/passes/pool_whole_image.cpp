@@ -52,7 +52,8 @@ bool rewrite(Match& m) {
     return true;
   }
   if (!covers_image(m)) return false;
-  m.replace(n.outputs[0], m.add(m.is("MaxPool") ? "GlobalMaxPool" : "GlobalAveragePool", {n.inputs[0]}));
+  m.replace(n.outputs[0],
+            m.add(m.is("MaxPool") ? "GlobalMaxPool" : "GlobalAveragePool", {n.inputs[0]}));
   return true;
 }
 

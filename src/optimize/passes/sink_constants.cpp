@@ -23,11 +23,15 @@ Graph run(const Graph& from) {
 }  // namespace
 
 extern constinit const Pass pass_sink_constants = {
-    .doc = "A constant that a subgraph captures becomes a constant of the subgraph (the bytes stay shared).",
+    .doc =
+        "A constant that a subgraph captures becomes a constant of the subgraph (the bytes stay "
+        "shared).",
     .run = run,
-    .cases = {{"(c: bool[], x: f32[2]) { k = f32[2]{1, 2} y = If(c) then_branch=() { a = Add(x, k) return a } "
+    .cases = {{"(c: bool[], x: f32[2]) { k = f32[2]{1, 2} y = If(c) then_branch=() { a = Add(x, k) "
+               "return a } "
                "else_branch=() { b = Relu(x) return b } return y }",
-               "(c: bool[], x: f32[2]) { y = If(c) then_branch=() { k = f32[2]{1, 2} a = Add(x, k) return a } "
+               "(c: bool[], x: f32[2]) { y = If(c) then_branch=() { k = f32[2]{1, 2} a = Add(x, k) "
+               "return a } "
                "else_branch=() { b = Relu(x) return b } return y }"}},
 };
 

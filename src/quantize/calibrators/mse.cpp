@@ -49,7 +49,8 @@ Range choose(const Histogram& h, int levels) {
   const Moments moments(h);
   constexpr int bins = Histogram::bins;
   // Zero stays inside: the lower end moves up to zero's bin, the upper end down to it.
-  const int zero = std::clamp(static_cast<int>(std::floor(-h.range.lowest / h.bin_width())), 0, bins);
+  const int zero =
+      std::clamp(static_cast<int>(std::floor(-h.range.lowest / h.bin_width())), 0, bins);
   const int most_low = h.range.lowest < 0 ? zero : 0;
   const int least_high = h.range.highest > 0 ? std::min(zero + 1, bins) : bins;
   int low = 0, high = bins;
@@ -57,10 +58,12 @@ Range choose(const Histogram& h, int levels) {
   const auto search = [&](int low_first, int low_last, int high_first, int high_last, int step) {
     for (int i = std::max(low_first, 0); i <= std::min(low_last, most_low); i += step)
       for (int j = std::min(high_last, bins); j >= std::max(high_first, least_high); j -= step)
-        if (const double e = i < j ? moments.error(i, j, levels) : best; e < best) best = e, low = i, high = j;
+        if (const double e = i < j ? moments.error(i, j, levels) : best; e < best)
+          best = e, low = i, high = j;
   };
   search(0, bins, 0, bins, 64);
-  for (int step : {8, 1}) search(low - 8 * step, low + 8 * step, high - 8 * step, high + 8 * step, step);
+  for (int step : {8, 1})
+    search(low - 8 * step, low + 8 * step, high - 8 * step, high + 8 * step, step);
   return {low == 0 ? h.range.lowest : std::min(0.0f, static_cast<float>(moments.edge(low))),
           high == bins ? h.range.highest : std::max(0.0f, static_cast<float>(moments.edge(high)))};
 }
