@@ -96,7 +96,7 @@ QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bia
       scale = widest >= FLT_MIN * largest_weight ? widest / largest_weight : 1;
     else if (least_error)
       scale = least_error_scale(w, scale);
-    // 3.7 of the contract: |bias| must fit, else its clipping costs more than coarser weights.
+    // docs/quantize.md: |bias| must fit, else its clipping costs more than coarser weights.
     const double least =
         static_cast<double>(largest_bias) / (static_cast<double>(x.scale) * half_of_int32);
     bool grown = false;

@@ -7,7 +7,7 @@
 
 namespace longshore {
 
-/// How a command ends (DESIGN section 6). A command returns yes or no; what it throws becomes the
+/// How a command ends (docs/errors.md). A command returns yes or no; what it throws becomes the
 /// others.
 namespace exit_code {
 inline constexpr int yes = 0;
