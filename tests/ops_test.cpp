@@ -87,6 +87,12 @@ TEST(Ops, SuggestANearName) {
   } catch (const Error& e) {
     EXPECT_STREQ(e.what(), "there is no operator 'Reul'; did you mean 'Relu'?");
   }
+  try {
+    op_named("Foo");  // as far from Cos as from anything
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "there is no operator 'Foo'");
+  }
 }
 
 }  // namespace

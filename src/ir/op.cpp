@@ -46,7 +46,8 @@ const OpDef& op_named(std::string_view qualified) {
                                : find_op("", qualified);
   if (op) return *op;
   const OpDef* nearest = nullptr;
-  std::size_t best = 4;
+  std::size_t best =
+      std::min<std::size_t>(4, qualified.size() / 2 + 1);  // no guess that shares little
   for (const OpDef* each : ops::all())
     if (const std::size_t d = distance(qualified, qualified_name(*each)); d < best) {
       best = d;
