@@ -67,24 +67,30 @@ std::optional<Injection> inject(const Program& program, std::uint64_t seed) {
   struct Place {
     int queue;
     std::size_t index;
+    unsigned field;
   };
+  // Evenly over the operands, not over the instructions: most of those are waits and signals.
   std::vector<Place> places;
   for (int q = 0; q < queue_count; q++)
     for (std::size_t i = 0; i < program.queues[q].size(); i++)
-      if (!std::holds_alternative<End>(program.queues[q][i].operation)) places.push_back({q, i});
+      std::visit(
+          [&](const auto& operation) {
+            unsigned field = 0;
+            each_field(operation, [&](const char*, Role, const auto&) {
+              places.push_back({q, i, field++});
+            });
+          },
+          program.queues[q][i].operation);
   if (places.empty()) return std::nullopt;
   const Place at = places[random() % places.size()];
 
   Injection result{program, static_cast<Queue>(at.queue), at.index};
   Operation& operation = result.program.queues[at.queue][at.index].operation;
   std::visit(
-      [&]<class O>(O& o) {
-        unsigned fields = 0, field = 0;
-        each_field(o, [&](const char*, Role, const auto&) { fields++; });
-        if (fields == 0) return;
-        const unsigned chosen = static_cast<unsigned>(random() % fields);
+      [&](auto& o) {
+        unsigned field = 0;
         each_field(o, [&](const char* name, Role role, auto& member) {
-          if (field++ != chosen) return;
+          if (field++ != at.field) return;
           result.field = name;
           result.before = text(member);
           member = other(member, role, program.machine.semaphores, random);

@@ -16,9 +16,9 @@ struct Injection {
   std::string text;  // "mac[12] conv: in_zero 3 -> 4"
 };
 
-/// Draws an instruction, one of its operands and another value for it, all by `seed`. Operands that
-/// the instruction does not use are drawn too: a change there is dead. Nothing if no
-/// instruction has operands.
+/// Draws one of the program's operands, each as likely, and another value for it, all by `seed`.
+/// Operands that their instruction does not use are drawn too: a change there is dead. Nothing if
+/// no instruction has operands.
 std::optional<Injection> inject(const Program&, std::uint64_t seed);
 
 }  // namespace longshore

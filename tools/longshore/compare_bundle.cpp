@@ -95,10 +95,12 @@ bool same(const Program& a, const Program& b) {
 
 }  // namespace
 
-std::vector<std::string> ComparedBundle::fused_with(std::size_t node) const {
+std::vector<std::string> ComparedBundle::nodes_of(std::size_t layer) const {
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < head.size(); i++)
-    if (head[i] == head[node]) out.push_back(graph.nodes[i].origin.name);
+  if (const auto found = layers.find(layer); found != layers.end())
+    for (const std::size_t node : found->second) out.push_back(graph.nodes[node].origin.name);
+  else
+    out.push_back(graph.nodes[layer].origin.name);  // a step of the CPU
   return out;
 }
 
@@ -119,14 +121,13 @@ ComparedBundle open_compared(const std::string& path) {
   Result<Program> program = bundle->program();
   require(program.status(), path);
   out.program = std::move(*program);
-  for (std::size_t i = 0; i < out.graph.nodes.size(); i++) out.head.push_back(i);
   if (!out.program.machine.present) return out;
   const Target target = parse_target(bundle->text(Section::target), path + ": target");
   const plan::Plan plan = plan::make_plan(place(out.graph, target));
   for (std::size_t i = 0; i < plan.placement.nodes.size(); i++)
     if (plan.placement.nodes[i].unit == Unit::npu) out.npu.insert(i);
   for (const plan::Layer& l : plan.layers)
-    for (const plan::Stage& stage : l.stages) out.head[stage.node] = l.head();
+    for (const plan::Stage& stage : l.stages) out.layers[l.head()].insert(stage.node);
   out.tapped = lower::lower_tapped(plan);
   if (!same(lower::remove_taps(*out.tapped), out.program))
     fail(
@@ -158,7 +159,7 @@ InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::
   InjectReport r{std::move(*drawn), {}, "", "", {}, {}};
   const Instruction& changed =
       r.change.program.queues[static_cast<int>(r.change.queue)][r.change.index];
-  if (changed.layer != no_index) r.layers = b.fused_with(changed.layer);
+  if (changed.layer != no_index) r.layers = b.nodes_of(changed.layer);
   if (const std::vector<Refusal> refusals = verify(r.change.program, 1); !refusals.empty()) {
     r.verdict = "refused by the verifier";
     r.why = refusals.front().text;
@@ -193,7 +194,9 @@ InjectReport compare_injected(const ComparedBundle& b, std::uint64_t seed, std::
     merge(effect, *one);
   }
   for (std::uint32_t layer : effect.readers)
-    for (std::string& name : b.fused_with(layer)) r.readers.push_back(std::move(name));
+    for (std::string& name : b.nodes_of(layer))
+      if (std::ranges::find(r.readers, name) == r.readers.end())
+        r.readers.push_back(std::move(name));
   if (!r.comparison.ok()) {
     r.verdict = "different";
     r.why = describe(*total(r.comparison.layers).first);

@@ -1,6 +1,8 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,11 +22,12 @@ struct ComparedBundle {
   std::optional<lower::Tapped>
       tapped;                 // the same with stores of every layer; not for the CPU alone
   std::set<std::size_t> npu;  // nodes that run on the NPU
-  std::vector<std::size_t>
-      head;  // by node: the first node of the layer that it is fused into, or itself
+  /// By the first node of an NPU layer, which names it in instructions: all that run in it. A
+  /// Concat can run as the last step of several.
+  std::map<std::size_t, std::set<std::size_t>> layers;
 
-  /// Names of the nodes that run as one layer with this one.
-  std::vector<std::string> fused_with(std::size_t node) const;
+  /// Names of the nodes that run in a layer.
+  std::vector<std::string> nodes_of(std::size_t layer) const;
 };
 
 /// Reads it and makes the tap variant from its graph and target; throws where taking the taps away
