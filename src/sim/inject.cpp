@@ -92,6 +92,7 @@ std::optional<Injection> inject(const Program& program, std::uint64_t seed) {
         each_field(o, [&](const char* name, Role role, auto& member) {
           if (field++ != at.field) return;
           result.field = name;
+          result.role = role;
           result.before = text(member);
           member = other(member, role, program.machine.semaphores, random);
           result.after = text(member);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "program/instruction.hpp"
 #include "program/program.hpp"
 
 namespace longshore {
@@ -13,7 +14,8 @@ struct Injection {
   Queue queue = Queue::dma_in;
   std::size_t index = 0;  // into program.queues[queue]
   std::string field, before, after;
-  std::string text;  // "mac[12] conv: in_zero 3 -> 4"
+  Role role = Role::number;  // of the operand
+  std::string text;          // "mac[12] conv: in_zero 3 -> 4"
 };
 
 /// Draws one of the program's operands, each as likely, and another value for it, all by `seed`.

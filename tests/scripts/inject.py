@@ -21,24 +21,24 @@ first = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 ENOUGH = 20  # changes that reach the comparison: the verifier refuses more than half
 
 
-def inject(bundle, target):
+def inject(bundle, net):
     done = cli.run("compare", bundle, "--json")
-    check.that(done.returncode == 0, f"{target}: the program as built agrees in every byte", done.stdout[-500:] + done.stderr[-500:])
+    check.that(done.returncode == 0, f"{net}: the program as built agrees in every byte", done.stdout[-500:] + done.stderr[-500:])
     answer = json.loads(done.stdout.splitlines()[-1])
     check.that(answer["npu_layers"] >= 10 and answer["different_bytes"] == 0 and answer["bytes_compared"] > 0,
-               f"{target}: much of it runs on the NPU", answer)
+               f"{net}: much of it runs on the NPU", answer)
     seeds = range(first, first + 200)
     counts, operations = collections.Counter(), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        judge(target, counts, operations, pool.map(lambda s: (s, cli.run("compare", bundle, "--inject", s, "--json")), seeds))
-    print(f"{target}, seeds {seeds[0]} to {seeds[-1]}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
-    print(f"{target}: " + ", ".join(f"{count} {operation}" for operation, count in operations.most_common()))
-    check.that(counts["different"] >= ENOUGH, f"{target}: enough of the changes reach the comparison", counts)
+        judge(net, counts, operations, pool.map(lambda s: (s, cli.run("compare", bundle, "--inject", s, "--json")), seeds))
+    print(f"{net}, seeds {seeds[0]} to {seeds[-1]}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    print(f"{net}: " + ", ".join(f"{count} {operation}" for operation, count in operations.most_common()))
+    check.that(counts["different"] >= ENOUGH, f"{net}: enough of the changes reach the comparison", counts)
 
 
-def judge(target, counts, operations, results):
+def judge(net, counts, operations, results):
     for seed, done in results:
-        name = f"{target}, seed {seed}"
+        name = f"{net}, seed {seed}"
         if not check.that(done.returncode in (0, 1) and done.stdout, name, f"exit code {done.returncode}: {done.stderr[-400:]}"):
             continue
         answer = json.loads(done.stdout.splitlines()[-1])
@@ -61,10 +61,11 @@ def judge(target, counts, operations, results):
 
 with tempfile.TemporaryDirectory() as scratch:
     here = pathlib.Path(scratch)
-    model = small_net.many_forms(here / "net.onnx")
-    for target in ("shore-1", "rk3588-like"):
-        bundle = here / f"{target}.lsb"
+    many, zoo = small_net.many_forms(here / "net.onnx"), cli.ROOT / "zoo"
+    for model, target in ((many, "shore-1"), (many, "rk3588-like"), (zoo / "resnet8_fashion.onnx", "shore-1"),
+                          (zoo / "mobilenetv2_fashion.onnx", "rk3588-like")):
+        bundle = here / "net.lsb"
         done = cli.run("build", model, "--target", target, "-o", bundle)
-        if check.that(done.returncode == 0, f"{target}: build", done.stderr):
-            inject(bundle, target)
+        if check.that(done.returncode == 0, f"{model.name} for {target}: build", done.stderr):
+            inject(bundle, f"{model.stem} for {target}")
 sys.exit(check.finish())

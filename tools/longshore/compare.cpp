@@ -6,7 +6,7 @@
 #include "base/file.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
-#include "compare_bundle.hpp"
+#include "compare_inject.hpp"
 #include "compare_report.hpp"
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
@@ -154,11 +154,17 @@ int report_injected(const Options& o, const InjectReport& r) {
   if (o.json) {
     nlohmann::json j = to_json(r.comparison, o.all);
     j["file"] = o.model.path;
-    j["injected"] = {
-        {"seed", *o.inject},         {"instruction", r.instruction()}, {"operation", r.operation()},
-        {"operand", r.change.field}, {"before", r.change.before},      {"after", r.change.after},
-        {"layers", r.layers},        {"verdict", r.verdict},           {"why", r.why},
-        {"readers", r.readers}};
+    j["injected"] = {{"seed", *o.inject},
+                     {"instruction", r.instruction()},
+                     {"operation", r.operation()},
+                     {"operand", r.change.field},
+                     {"before", r.change.before},
+                     {"after", r.change.after},
+                     {"layers", r.layers},
+                     {"verdict", r.verdict},
+                     {"why", r.why},
+                     {"readers", r.readers},
+                     {"other_weights", r.other_weights}};
     std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
     std::cout << r.change.text << (r.layers.empty() ? "" : " (layer '" + r.layers.front() + "')")

@@ -9,8 +9,8 @@
 
 #include "compare_report.hpp"
 #include "lower/lower.hpp"
-#include "measure/change.hpp"
-#include "sim/inject.hpp"
+#include "measure/simulated.hpp"
+#include "target/target.hpp"
 
 namespace longshore {
 
@@ -18,7 +18,8 @@ namespace longshore {
 struct ComparedBundle {
   std::string file;
   Graph graph;
-  Program program;  // as shipped
+  Program program;               // as shipped
+  std::optional<Target> target;  // absent: for the CPU alone
   std::optional<lower::Tapped>
       tapped;                 // the same with stores of every layer; not for the CPU alone
   std::set<std::size_t> npu;  // nodes that run on the NPU
@@ -34,25 +35,28 @@ struct ComparedBundle {
 /// does not give the shipped program back.
 ComparedBundle open_compared(const std::string& path);
 
+/// The same for a graph that is compiled anew.
+ComparedBundle compile_compared(const std::string& file, Graph, const Target&);
+
 using SampleSource = std::function<std::vector<Tensor>(std::size_t)>;
+
+/// Holds a shipped program and a tap variant, perhaps changed ones, against the reference.
+class BundleComparison {
+ public:
+  /// All must outlive it; throws where a program fails its check.
+  BundleComparison(const ComparedBundle&, const Program& shipped, const Program& tapped);
+  void add(std::span<const Tensor> inputs);
+  CompareReport report() const;
+
+ private:
+  const ComparedBundle& bundle_;
+  SimulatedGraph shipped_, tapped_;
+  Comparison layers_;
+  std::vector<LayerDifference> outputs_;
+};
 
 /// The shipped program's outputs and every layer of the tap variant, on the simulator, against the
 /// reference, byte by byte.
 CompareReport compare_simulator(const ComparedBundle&, std::size_t samples, const SampleSource&);
-
-/// What became of one changed operand.
-struct InjectReport {
-  Injection change;
-  std::vector<std::string> layers;  // nodes of the layer that the instruction belongs to
-  std::string verdict;  // different, stopped, dead, timing-only, refused by the verifier, unnoticed
-  std::string why;
-  std::vector<std::string> readers;  // nodes of layers that read bytes that differ
-  CompareReport comparison;          // empty where the program was refused
-
-  std::string instruction() const;  // "mac[12]"
-  std::string operation() const;    // "conv"
-};
-InjectReport compare_injected(const ComparedBundle&, std::uint64_t seed, std::size_t samples,
-                              const SampleSource&);
 
 }  // namespace longshore

@@ -1,0 +1,75 @@
+#include "other_weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace longshore {
+namespace {
+
+/// Each output channel gets weights up to another magnitude, and a scale that spreads its sums over
+/// the codes. Every other scale makes the multiplier a power of two, or nearly: the sums then often
+/// lie halfway between two codes, where roundings differ.
+void draw_weights(Value& weights, const Quantisation& input, const Quantisation& output,
+                  std::mt19937_64& random) {
+  std::vector<std::int8_t> out(static_cast<std::size_t>(weights.constant.elements()));
+  std::vector<float>& scales = weights.type.quant.scale;
+  const std::size_t channels = static_cast<std::size_t>(weights.constant.shape[0]),
+                    taps = out.size() / channels;
+  for (std::size_t c = 0; c < channels; c++) {
+    const int largest = 127 >> random() % 7;
+    for (std::size_t i = c * taps; i < (c + 1) * taps; i++)
+      out[i] = static_cast<std::int8_t>(
+          static_cast<int>(random() % static_cast<unsigned>(2 * largest + 1)) - largest);
+    if (scales.size() != channels) continue;
+    // Of sums over codes of all sizes; a deviation of 40 fills the codes.
+    const double deviation = 40 * largest * std::sqrt(static_cast<double>(taps));
+    const double uneven = random() % 2 ? std::uniform_real_distribution<double>(1, 2)(random) : 1;
+    const int shift = static_cast<int>(std::log2(deviation / 40)) + static_cast<int>(random() % 3);
+    scales[c] = static_cast<float>(
+        std::ldexp(static_cast<double>(output.scale[0]) / input.scale[0] * uneven, -shift));
+  }
+  weights.constant = make_tensor<std::int8_t>(weights.constant.dtype, weights.constant.shape, out);
+}
+
+/// Each shifts its channel to a code somewhere between the ends, or a little beyond.
+void draw_bias(Value& bias, const Quantisation& input, const Quantisation& weights,
+               const Quantisation& output, std::mt19937_64& random) {
+  std::vector<std::int32_t> out(static_cast<std::size_t>(bias.constant.elements()));
+  std::vector<float>& scales = bias.type.quant.scale;
+  for (std::size_t c = 0; c < scales.size(); c++)
+    scales[c] = input.scale[0] * weights.scale[weights.scale.size() == 1 ? 0 : c];
+  for (std::size_t c = 0; c < out.size(); c++) {
+    const double code = std::uniform_real_distribution<double>(-160, 160)(random),
+                 real = (code - output.zero_point[0]) * output.scale[0];
+    out[c] = static_cast<std::int32_t>(
+        std::clamp(real / scales[scales.size() == 1 ? 0 : c], -0x1p29, 0x1p29));
+  }
+  bias.constant = make_tensor<std::int32_t>(bias.constant.dtype, bias.constant.shape, out);
+}
+
+}  // namespace
+
+std::optional<ComparedBundle> with_other_weights(const ComparedBundle& b, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Graph g = b.graph;
+  bool any = false;
+  for (const Node& n : g.nodes) {
+    const Tensor* weights = n.op->macs ? g.constant(n.input(1)) : nullptr;
+    if (!weights || weights->dtype != DType::i8 || weights->elements() == 0) continue;
+    Value& w = g[n.input(1)];
+    const Quantisation &input = g[n.input(0)].type.quant, &output = g[n.output()].type.quant;
+    if (!input.present() || !output.present() || !w.type.quantised()) continue;
+    draw_weights(w, input, output, random);
+    if (g.constant(n.input(2)) &&
+        g[n.input(2)].type.quant.scale.size() == w.type.quant.scale.size())
+      draw_bias(g[n.input(2)], input, w.type.quant, output, random);
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  ComparedBundle out = compile_compared(b.file, std::move(g), *b.target);
+  if (!std::ranges::equal(out.program.queues, b.program.queues)) return std::nullopt;
+  return out;
+}
+
+}  // namespace longshore
