@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "measure/change.hpp"
 #include "other_weights.hpp"
+#include "progress.hpp"
 #include "sim/verify.hpp"
 
 namespace longshore {
@@ -110,12 +111,14 @@ ChangeEffect decide(const ComparedBundle& b, std::uint64_t seed, std::size_t sam
   ChangeEffect effect = own.effect;
   const std::uint64_t most = is_place(r.change.role) ? nets_for_places : nets_for_numbers;
   std::uint64_t nets = 0;
+  Progress progress("trying other weights");
   for (; nets < most && j.verdict == unnoticed; nets++) {
     const std::optional<ComparedBundle> other = with_other_weights(b, seed + nets);
     if (!other) break;
     const Trial trial = try_change(*other, r.change, 1, samples_of_a_net, sample, seed + nets);
     merge(effect, trial.effect);
     if (shows(trial, true, r)) return effect;
+    progress.update(nets + 1, most);
   }
   if (nets == nets_for_places && is_place(r.change.role) && effect.changed_bytes == 0)
     j = {dead, str("the operand has no effect in this place: with ", nets,
