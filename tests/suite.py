@@ -1,8 +1,8 @@
 """Runs every kind of test that the project has and adds them up.
 
 The parts, in order: the layer table, the format, the release build, its unit tests, instruction-set files, the smallest
-runtime, a syntax check by clang, the same unit tests under sanitizers, and the comparisons with other engines
-(tests/oracle/*.py). A part prints what it found; the last line counts all of them.
+runtime, a syntax check by clang, clang-tidy on changed files, the models, comparisons with other engines
+(tests/oracle/*.py), scripts (tests/scripts/*), and the same unit tests under sanitizers. A part prints what it found; the last line counts all of them.
 """
 import argparse
 import concurrent.futures
@@ -122,6 +122,30 @@ def clang_syntax():
     return total
 
 
+def changed_files():
+    """Ours that differ from where this branch left the remote's main branch, or else from ten commits ago."""
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True).stdout.split()
+
+    head, base = git("rev-parse", "HEAD"), git("merge-base", "HEAD", "origin/HEAD")
+    if not base or base == head:
+        base = git("rev-list", "--first-parent", "-n", "11", "HEAD")[-1:]
+    return git("diff", "--name-only", "--diff-filter=d", *base, "--", "*.cpp") if base else []
+
+
+def clang_tidy(full):
+    """The checks of .clang-tidy on files that changed: a file takes seconds, so only some of many unless `full`."""
+    known = {e["file"] for e in json.load(open(ROOT / "build/release/compile_commands.json"))}
+    files = [f for f in changed_files() if str(ROOT / f) in known]
+    chosen = files if full else random.Random(SEED).sample(files, min(len(files), 20))
+    print(f"clang-tidy: {len(chosen)} of {len(files)} changed files", flush=True)
+    total = Counts()
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        for found in pool.map(lambda f: command(["clang-tidy", "-p", "build/release", "--quiet", f]), chosen):
+            total.add(found)
+    return total
+
+
 def oracle(script, full):
     """A comparison with another engine: prints PASS, FAIL or SKIP lines, one for each comparison."""
     python = subprocess.run([ROOT / "script/oracle_env"], capture_output=True, text=True, cwd=ROOT)
@@ -164,6 +188,7 @@ def main():
         ("instruction sets", lambda: command([ROOT / "script/check_isa"])),
         ("smallest runtime", lambda: build("runtime")),
         ("clang", clang_syntax),
+        ("clang-tidy", lambda: clang_tidy(options.full)),
         ("models", lambda: command([ROOT / "script/models"], name="script/models")),
     ]
     for script in sorted((ROOT / "tests/oracle").glob("*.py")):

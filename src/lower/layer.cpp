@@ -8,7 +8,6 @@
 
 namespace longshore::lower {
 
-using plan::Span;
 using plan::TileShape;
 using plan::View;
 

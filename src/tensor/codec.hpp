@@ -48,7 +48,7 @@ template <class A>
 void fields(A& a, Attribute::Value& value) {
   auto kind = static_cast<std::uint8_t>(value.index());
   a.number(kind);
-  const auto put = [&]<class T>(T start, auto&& walk) {
+  const auto put = [&]<class T>([[maybe_unused]] T start, auto&& walk) {
     if constexpr (A::reading) value = std::move(start);
     walk(std::get<T>(value));
   };

@@ -37,8 +37,7 @@ void draw_bias(Value& bias, const Quantisation& input, const Quantisation& weigh
                const Quantisation& output, std::mt19937_64& random) {
   std::vector<std::int32_t> out(static_cast<std::size_t>(bias.constant.elements()));
   std::vector<float>& scales = bias.type.quant.scale;
-  for (std::size_t c = 0; c < scales.size(); c++)
-    scales[c] = input.scale[0] * weights.scale[weights.scale.size() == 1 ? 0 : c];
+  for (std::size_t c = 0; c < scales.size(); c++) scales[c] = input.scale[0] * weights.scale[c];
   for (std::size_t c = 0; c < out.size(); c++) {
     const double code = std::uniform_real_distribution<double>(-160, 160)(random),
                  real = (code - output.zero_point[0]) * output.scale[0];
@@ -53,17 +52,20 @@ void draw_bias(Value& bias, const Quantisation& input, const Quantisation& weigh
 std::optional<ComparedBundle> with_other_weights(const ComparedBundle& b, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Graph g = b.graph;
+  const std::vector<int> uses = use_counts(g);
+  const auto own = [&](ValueId v) { return g.constant(v) && uses[index(v)] == 1; };
   bool any = false;
   for (const Node& n : g.nodes) {
-    const Tensor* weights = n.op->macs ? g.constant(n.input(1)) : nullptr;
-    if (!weights || weights->dtype != DType::i8 || weights->elements() == 0) continue;
-    Value& w = g[n.input(1)];
+    const ValueId weights = n.input(1), bias = n.input(2);
+    if (!n.op->macs || !own(weights) || (bias != no_value && !own(bias))) continue;
+    Value& w = g[weights];
     const Quantisation &input = g[n.input(0)].type.quant, &output = g[n.output()].type.quant;
-    if (!input.present() || !output.present() || !w.type.quantised()) continue;
+    if (w.type.dtype != DType::i8 || w.constant.elements() == 0 || !w.type.quantised() ||
+        !input.present() || !output.present() ||
+        (bias != no_value && g[bias].type.quant.scale.size() != w.type.quant.scale.size()))
+      continue;
     draw_weights(w, input, output, random);
-    if (g.constant(n.input(2)) &&
-        g[n.input(2)].type.quant.scale.size() == w.type.quant.scale.size())
-      draw_bias(g[n.input(2)], input, w.type.quant, output, random);
+    if (bias != no_value) draw_bias(g[bias], input, w.type.quant, output, random);
     any = true;
   }
   if (!any) return std::nullopt;

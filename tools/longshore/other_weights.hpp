@@ -6,9 +6,9 @@
 
 namespace longshore {
 
-/// The same net with int8 weights, biases and weight scales drawn at random, of another magnitude in each output
-/// channel, so that every layer reaches all codes. Its instructions are those of `b`; nothing where
-/// they are not, or where no layer has weights.
+/// The same net with int8 weights, their scales and biases drawn at random, so that every layer
+/// reaches all codes. Its instructions are those of `b`; nothing where they are not, or where no
+/// layer has weights of its own.
 std::optional<ComparedBundle> with_other_weights(const ComparedBundle& b, std::uint64_t seed);
 
 }  // namespace longshore
