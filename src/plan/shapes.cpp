@@ -22,7 +22,7 @@ std::array<std::int64_t, 4> nhwc_position(const Shape& s, std::int64_t at) {
 /// Runs the node on an input whose elements are `values`, its constants as they are but for
 /// input `replaced`.
 std::vector<Tensor> trace(const Graph& g, const Node& n, Tensor values, std::size_t replaced = 0,
-                          Tensor other = {}) {
+                          const Tensor& other = {}) {
   Graph small;
   Node copy = n;
   copy.inputs[0] = small.add_input("x", TensorType(values.dtype, values.shape));

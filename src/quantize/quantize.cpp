@@ -65,7 +65,7 @@ class Quantiser {
     for (ValueId v : watched)
       if (!seen_.contains(v))
         warn(str("value '", in_[v].name, "' was never computed during calibration"));
-    if (!ranges.unreadable.empty() || !report_.unreadable.empty())
+    if (!report_.unreadable.empty())
       warn(str(report_.unreadable.size(), " of ", calibration_.count,
                " calibration samples cannot be read and were left out"));
     if (report_.samples < few_samples)
