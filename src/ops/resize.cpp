@@ -187,7 +187,7 @@ Status eval(EvalContext& c) noexcept {
   Wanted wanted;
   float regions[2 * max_rank] = {};
   if (mode.where == ResizeMode::Where::tf_crop_and_resize && roi.present()) {
-    if (roi.elements() > std::int64_t{2} * max_rank)
+    if (roi.elements() > 2 * max_rank)
       return Status::error(Code::bad_argument, "roi has too many entries");
     visit_type(FloatTypes{}, roi.dtype, [&]<class T>() {
       for (std::int64_t i = 0; i < roi.elements(); i++)

@@ -69,7 +69,7 @@ class HeaderParser {
     if (quote != '\'' && quote != '"') error("a quoted word");
     const std::size_t end = text_.find(quote, ++at_);
     if (end == std::string_view::npos) error("a closing quote");
-    const std::string out(text_.substr(at_, end - at_));
+    std::string out(text_.substr(at_, end - at_));
     at_ = end + 1;
     return out;
   }

@@ -24,7 +24,7 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(std::byte* p) const noexcept { std::free(p); }
+    void operator()(std::byte* p) const noexcept { std::free(p); }  // NOLINT: of aligned_alloc
   };
   std::unique_ptr<std::byte, Free> data_;
   std::uint64_t capacity_ = 0;

@@ -189,9 +189,9 @@ DmaCost dma_cost(const Machine& machine, const Dma& dma, bool write) noexcept {
         rate, static_cast<double>(machine.dma_outstanding) * static_cast<double>(burst) / latency);
   // The SRAM takes one word per cycle; a scattered byte costs a word.
   const std::uint64_t word = std::max(machine.sram_word_bytes, 1u);
-  const double sram_cycles = joint == 0 ? 0
-                                        : static_cast<double>(cost.bytes / joint) *
-                                              static_cast<double>(divide_up(joint, word));
+  const std::uint64_t pieces = joint == 0 ? 0 : cost.bytes / joint;
+  const double sram_cycles =
+      static_cast<double>(pieces) * static_cast<double>(divide_up(joint, word));
   if (sram_cycles > 0)
     rate = std::min(rate, static_cast<double>(cost.dram_bytes) / (sram_cycles * ns_per_cycle));
   cost.bytes_per_ns = rate;

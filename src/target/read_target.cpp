@@ -67,7 +67,8 @@ class Reader {
     fail(Code::bad_model, file_, ":", n.source().begin.line, ": ", key, ": expected ", expected,
          ", found ", show(n));
   }
-  [[noreturn]] void unknown(const toml::key& key, const toml::node&, std::vector<std::string> known,
+  [[noreturn]] void unknown(const toml::key& key, const toml::node&,
+                            const std::vector<std::string>& known,
                             std::string_view table = {}) const {
     fail(Code::bad_model, file_, ":", key.source().begin.line, ": unknown key '", table,
          table.empty() ? "" : ".", key.str(), "'; expected one of: ", join(known));

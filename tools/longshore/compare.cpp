@@ -65,8 +65,7 @@ Samples samples_for(const Options& o, const ReadResult& model) {
             }};
   }
   if (!o.inputs.inputs.empty()) {
-    const std::vector<Tensor> one = make_inputs(model, o.inputs);
-    return {1, [one](std::size_t) { return one; }};
+    return {1, [one = make_inputs(model, o.inputs)](std::size_t) { return one; }};
   }
   return {o.limit > 0 ? o.limit : random_samples,
           [graph = model.graph, seed = o.inputs.seed](std::size_t i) {

@@ -18,12 +18,12 @@ int complain(int code, std::string text) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+// Before a command runs nothing can fail but for want of memory.
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
   using namespace longshore::exit_code;
   CLI::App app(
       "Takes a trained model to an edge device: reads ONNX, optimises, quantises, runs on the CPU "
-      "and on a "
-      "simulated NPU.",
+      "and on a simulated NPU.",
       "longshore");
   app.set_version_flag("--version", "longshore " LONGSHORE_VERSION);
   app.require_subcommand(1);

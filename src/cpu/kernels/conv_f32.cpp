@@ -51,7 +51,7 @@ class Conv final : public BoundKernel {
     const auto mr = static_cast<std::int64_t>(gemm_.rows);
     const std::int64_t strips = (s_.group_out + mr - 1) / mr;
     // Few blocks: the output channels are shared out too, and the unfolding is repeated.
-    const std::int64_t enough = std::int64_t{3} * run.pool.threads();
+    const std::int64_t enough = 3 * run.pool.threads();
     const std::int64_t parts = run.pool.threads() == 1 || tasks >= enough
                                    ? 1
                                    : std::min<std::int64_t>(strips, (enough + tasks - 1) / tasks);

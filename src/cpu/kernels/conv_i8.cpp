@@ -8,7 +8,7 @@ using namespace cpu;  // NOLINT: this file is about cpu kernels
 
 /// Groups of one block of unfolded input: they stay in L2 while all output channels use them.
 constexpr std::int64_t block_groups = 49152;
-constexpr std::int64_t most_tile = std::int64_t{12} * 32;
+constexpr std::int64_t most_tile = 12 * 32;
 
 /// Quantised convolution: exact int32 sums of a block of pixels, then the integer epilogue.
 class ConvI8 final : public BoundKernel {
@@ -35,8 +35,7 @@ class ConvI8 final : public BoundKernel {
     const std::int64_t blocks = (s_.window.out_plane() + pixels_ - 1) / pixels_,
                        tasks = s_.batch * s_.groups * blocks;
     const auto mr = static_cast<std::int64_t>(gemm_.rows);
-    const std::int64_t strips = (s_.group_out + mr - 1) / mr,
-                       enough = std::int64_t{3} * run.pool.threads();
+    const std::int64_t strips = (s_.group_out + mr - 1) / mr, enough = 3 * run.pool.threads();
     const std::int64_t parts = run.pool.threads() == 1 || tasks >= enough
                                    ? 1
                                    : std::min<std::int64_t>(strips, (enough + tasks - 1) / tasks);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace cpu;  // NOLINT: this file is about cpu kernels
 
-constexpr std::int64_t most_tile = std::int64_t{12} * 32;
+constexpr std::int64_t most_tile = 12 * 32;
 
 /// Y[m x n] = A[m x k] * B[k x n] with constant weights B, packed in panels of columns.
 class GemmI8Kernel final : public BoundKernel {
@@ -46,9 +46,9 @@ class GemmI8Kernel final : public BoundKernel {
     const auto mr = static_cast<std::int64_t>(gemm_.rows),
                nr = static_cast<std::int64_t>(gemm_.columns);
     const std::int64_t strips = (m_ + mr - 1) / mr, panels = (n_ + nr - 1) / nr;
-    const std::int64_t threads = run.pool.threads();
-    const std::int64_t parts =
-        strips >= 2 * threads || threads == 1 ? 1 : std::min(panels, 2 * threads);
+    const std::int64_t parts = strips >= 2 * run.pool.threads() || run.pool.threads() == 1
+                                   ? 1
+                                   : std::min<std::int64_t>(panels, 2 * run.pool.threads());
     const std::int64_t per_part = (panels + parts - 1) / parts;
     run.pool.run(strips * parts, [&](std::int64_t chunk, int thread) {
       const std::int64_t row = chunk / parts * mr, rows = std::min(mr, m_ - row),
