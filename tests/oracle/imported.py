@@ -3,7 +3,7 @@
 
     "$(script/oracle_env)" tests/oracle/imported.py [--full]
 
-The zoo's nets, quantised by ONNX Runtime with explicit nodes (QDQ), u8 and s8 activations. Convolutions and products
+The zoo's nets and one of patterns, quantised by ONNX Runtime with explicit nodes (QDQ), u8 and s8 activations. Convolutions and products
 agree byte for byte (qlinear.py); ONNX Runtime's QLinearAdd and QLinearGlobalAveragePool round in their own way, one step
 at most, so whole nets are compared by the SQNR of their outputs; reference and CPU must be equal. Its form with integer
 operators only needs com.microsoft.QLinearAdd, QGemm and others, which are not read yet.
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
 import onnxruntime
 from onnxruntime import quantization
 from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -60,14 +61,56 @@ def ours(path, images, on, folder):
     return np.concatenate(outputs)
 
 
+def patterns(path):
+    """A net of what the optimiser's rules look for in float. Between codes each operator rounds, so they must let it be."""
+    rng = np.random.default_rng(2)
+    nodes, constants = [], []
+
+    def constant(array):
+        constants.append(onnx.numpy_helper.from_array(np.asarray(array), f"c{len(constants)}"))
+        return constants[-1].name
+
+    def node(op, *inputs, **attributes):
+        nodes.append(onnx.helper.make_node(op, list(inputs), [f"v{len(nodes)}"], **attributes))
+        return nodes[-1].output[0]
+
+    def conv(x, channels, out, **attributes):
+        w = rng.standard_normal((out, channels, 3, 3)).astype(np.float32) * (2 / (9 * channels)) ** 0.5
+        b = rng.standard_normal(out).astype(np.float32) * 0.2
+        return node("Conv", x, constant(w), constant(b), kernel_shape=[3, 3], **attributes)
+
+    x = conv("input", 1, 8, pads=[1] * 4)
+    x = node("Mul", x, node("Sigmoid", x))
+    x = conv(node("Pad", x, constant(np.array([0, 0, 1, 1, 0, 0, 1, 1])), constant(np.float32(0))), 8, 12, strides=[2, 2])
+    x = node("Mul", x, node("HardSigmoid", x, alpha=1 / 6, beta=0.5))
+    x = node("Transpose", node("Transpose", x, perm=[0, 2, 3, 1]), perm=[0, 3, 2, 1])
+    x = node("Relu", node("Relu", node("BatchNormalization", x, *(constant(rng.random(12).astype(np.float32) + 0.5) for _ in range(4)))))
+    x = node("Clip", node("Clip", x, constant(np.float32(0)), constant(np.float32(6))), constant(np.float32(0)), constant(np.float32(3)))
+    x = node("Reshape", node("Reshape", x, constant(np.array([1, 12, -1]))), constant(np.array([1, 14, 12, 14])))
+    erf = node("Erf", node("Div", x, constant(np.float32(2**0.5))))
+    x = node("Mul", node("Mul", x, node("Add", erf, constant(np.float32(1)))), constant(np.float32(0.5)))
+    x = node("Flatten", node("ReduceMean", x, constant(np.array([2, 3]))))
+    x = node("Add", node("MatMul", x, constant(rng.standard_normal((14, 10)).astype(np.float32))),
+             constant(rng.standard_normal(10).astype(np.float32)))
+    graph = onnx.helper.make_graph(nodes, "patterns", [onnx.helper.make_tensor_value_info("input", 1, [1, 1, 28, 28])],
+                                   [onnx.helper.make_tensor_value_info(x, 1, [1, 10])], constants)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), path)
+
+
 def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        patterns(pathlib.Path(temporary) / "patterns.onnx")
+        compare([*sorted((ROOT / "zoo").glob("*.onnx")), pathlib.Path(temporary) / "patterns.onnx"])
+
+
+def compare(sources):
     logging.disable(logging.WARNING)
     failed = 0
     rng = np.random.default_rng(1)
     blocks = rng.random((24, 1, 1, 7, 7), np.float32)  # pictures with smooth areas
     images = np.kron(blocks, np.ones((4, 4), np.float32)) * (rng.random((24, 1, 1, 28, 28), np.float32) * 0.2 + 0.8)
     count = 24 if "--full" in sys.argv else 6
-    for source in sorted((ROOT / "zoo").glob("*.onnx")):
+    for source in sources:
         for activation in (quantization.QuantType.QUInt8, quantization.QuantType.QInt8):
             name = f"{source.stem} QDQ {activation.name}"
             with tempfile.TemporaryDirectory() as temporary:

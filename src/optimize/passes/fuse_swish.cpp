@@ -34,7 +34,11 @@ extern constinit const Pass pass_fuse_swish = {
                "(x: f32[3]) { y = Swish(x) return y }"},
               {"(x: f32[3]) { a = HardSigmoid(x, alpha=0.16666667) y = Mul(x, a) return y }",
                "(x: f32[3]) { y = HardSwish(x) return y }"},
-              {"(x: f32[3], z: f32[3]) { a = Sigmoid(x) y = Mul(a, z) return y }", ""}},
+              {"(x: f32[3], z: f32[3]) { a = Sigmoid(x) y = Mul(a, z) return y }", ""},
+              // The gate is rounded to codes.
+              {"(x: i8[3] q(0.05, 0)) { a: i8[3] q(0.00390625, -128) = Sigmoid(x) y: i8[3] q(0.05, "
+               "0) = Mul(a, x) return y }",
+               ""}},
 };
 
 }  // namespace longshore::passes

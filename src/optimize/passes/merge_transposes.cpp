@@ -46,14 +46,19 @@ bool rewrite(Match& m) {
 extern constinit const Pass pass_merge_transposes = {
     .doc = "Two Transposes are one or none; one that moves no axis is none.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[1,3,4,5]) { a = Transpose(x, perm=[0, 2, 3, 1]) b = Transpose(a, perm=[0, "
-               "3, 1, 2]) y = Relu(b) return y }",
-               "(x: f32[1,3,4,5]) { y = Relu(x) return y }"},
-              {"(x: f32[2,3,4]) { a = Transpose(x, perm=[1, 2, 0]) y = Transpose(a, perm=[1, 2, "
-               "0]) return y }",
-               "(x: f32[2,3,4]) { y = Transpose(x, perm=[2, 0, 1]) return y }"},
-              {"(x: f32[2,3]) { a = Transpose(x) b = Transpose(a) y = Relu(b) return y }",
-               "(x: f32[2,3]) { y = Relu(x) return y }"}},
+    .cases =
+        {{"(x: f32[1,3,4,5]) { a = Transpose(x, perm=[0, 2, 3, 1]) b = Transpose(a, perm=[0, "
+          "3, 1, 2]) y = Relu(b) return y }",
+          "(x: f32[1,3,4,5]) { y = Relu(x) return y }"},
+         {"(x: f32[2,3,4]) { a = Transpose(x, perm=[1, 2, 0]) y = Transpose(a, perm=[1, 2, "
+          "0]) return y }",
+          "(x: f32[2,3,4]) { y = Transpose(x, perm=[2, 0, 1]) return y }"},
+         {"(x: i8[2,3,4] q(0.5, 3)) { a: i8[3,4,2] q(0.5, 3) = Transpose(x, perm=[1, 2, 0]) y: "
+          "i8[4,2,3] q(0.5, 3) = Transpose(a, perm=[1, 2, 0]) return y }",
+          "(x: i8[2,3,4] q(0.5, 3)) { y: i8[4,2,3] q(0.5, 3) = Transpose(x, perm=[2, 0, 1]) "
+          "return y }"},
+         {"(x: f32[2,3]) { a = Transpose(x) b = Transpose(a) y = Relu(b) return y }",
+          "(x: f32[2,3]) { y = Relu(x) return y }"}},
 };
 
 }  // namespace longshore::passes
