@@ -169,6 +169,20 @@ TEST(Compare, SingleTakesFloatsWithinTheOperatorsBoundOnly) {
   EXPECT_EQ(total(strict.layers()).different_layers, 1u);
 }
 
+/// 1000 - 1000 is 0 only to the digits that 1000 has.
+TEST(Compare, SumsThatCancelAreMeasuredByTheLargest) {
+  const Graph g =
+      parse("(x: f32[1,2]) { w = f32[2,2] {1, 1, 1, -1} y = MatMul(x, w) return y }");  // 2000, 0
+  const float x[] = {1000, 1000};
+  const std::vector<Tensor> in = {make_floats({1, 2}, x)};
+  const float bound = op_named("MatMul").float_rtol / 20 * 2000;
+  Comparison inside(g, Strictness::op_bounds), outside(g, Strictness::op_bounds);
+  inside.add_single(in, with_fault("MatMul", 0.9f * bound));
+  outside.add_single(in, with_fault("MatMul", 1.1f * bound));
+  EXPECT_EQ(total(inside.layers()).different_layers, 0u);
+  EXPECT_EQ(total(outside.layers()).different_layers, 1u);
+}
+
 TEST(Compare, ANodeAloneKeepsWhatItsSubgraphsCapture) {
   const Graph g = parse(
       "(c: bool[], x: f32[3]) { b = Relu(x)  y = If(c) then_branch=() { a = Add(x, b) return a } "

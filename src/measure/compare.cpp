@@ -10,6 +10,14 @@ namespace {
 
 bool is_float(DType t) { return (type_set::float_types | type_set::float8_types).has(t); }
 
+/// How near a kernel must come. Sums of products that cancel are as far off as their terms are
+/// large, for which the largest sum stands.
+Bound float_bound(const OpDef& op) {
+  Bound b{.exact = false, .rtol = op.float_rtol, .atol = op.float_atol};
+  if (op.macs) b.of_largest = b.rtol / 20;
+  return b;
+}
+
 }  // namespace
 
 Comparison::Comparison(Graph reference, Strictness strictness)
@@ -37,7 +45,7 @@ LayerDifference& Comparison::layer(std::size_t node, std::size_t output) {
   if (strictness_ == Strictness::outputs || !n.subgraphs.empty())
     l.bound.of_largest = 1e-4;
   else
-    l.bound.rtol = n.op->float_rtol, l.bound.atol = n.op->float_atol;
+    l.bound = float_bound(*n.op);
   return l;
 }
 
