@@ -15,11 +15,10 @@ namespace {
 struct File {
   std::string path;
   explicit File(const char* text) {
-    char name[] = "/tmp/longshore_XXXXXX";
-    const int handle = mkstemp(name);
+    path = (std::filesystem::temp_directory_path() / "longshore_XXXXXX").string();
+    const int handle = mkstemp(path.data());
     EXPECT_GE(handle, 0);
     if (handle >= 0) close(handle);
-    path = name;
     std::ofstream(path) << text;
   }
   ~File() { std::filesystem::remove(path); }

@@ -2,7 +2,8 @@
 
 The parts, in order: the layer table, the format, the release build, its unit tests, instruction-set files, the smallest
 runtime, a syntax check by clang, clang-tidy on changed files, the models, comparisons with other engines
-(tests/oracle/*.py), scripts (tests/scripts/*), and the same unit tests under sanitizers. A part prints what it found; the last line counts all of them.
+(tests/oracle/*.py), scripts (tests/scripts/*), and the same unit tests under sanitizers. A part prints what it found;
+the last line counts all of them.
 """
 import argparse
 import concurrent.futures
