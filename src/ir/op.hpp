@@ -6,6 +6,7 @@
 
 #include "base/list.hpp"
 #include "base/status.hpp"
+#include "ir/form_spec.hpp"
 #include "ir/graph.hpp"
 #include "tensor/eval_context.hpp"
 #include "tensor/schema.hpp"
@@ -69,24 +70,6 @@ struct NodeTypes {
   const TensorType& output(std::size_t i = 0) const { return graph[node.output(i)].type; }
 };
 
-/// How src/lower handles the operator on an NPU. Operators know no instruction.
-enum class Form : std::uint8_t {
-  none,       // CPU only
-  view,       // same bytes, other dims
-  mac,        // convolution with groups == 1, matrix product with constant weights
-  depthwise,  // (chosen by place for a mac node whose groups equal its channels)
-  eltwise,    // two tensors, broadcast, two scales
-  table,      // int8 to int8 through 256 entries
-  pool,       // windows: maximum, average
-  reduce,     // whole axes
-  softmax,
-  norm,
-  resize,
-  move,  // transpose, concat, split, slice, pad
-  gather,
-  quantise,  // Quantize, Dequantize, Requantize
-};
-
 /// How `quantize` treats the operator.
 enum class Quant : std::uint8_t {
   none,     // stays in float
@@ -122,12 +105,26 @@ struct OpDef {
   /// Where lowest < highest: output 0 lies in there whatever the input is. quantize takes it
   /// instead of the observed range: [0, 1] is scale 1/256, zero point -128.
   float lowest = 0, highest = 0;
-  Form form = Form::none;
+  /// How the operator would run on an NPU, in the words of a form of src/forms. Null: it cannot.
+  FormSpec (*form)(const NodeTypes&) = nullptr;
+  bool view = false;  // output 0 is input 0 under other dims: the same bytes
+  /// Element i of output 0 depends on element i of the inputs that have its dims, and on nothing
+  /// else of them: it may be computed in the place of one of them.
+  bool elementwise = false;
+  bool joins = false;  // output 0 is the inputs one behind the other along `axis`
+  bool picks = false;  // of input 0 only as much is read as output 0 shows
   bool deterministic = true;  // false: random operators, never folded
   /// |got - want| <= float_atol + float_rtol * |want| is how near a fast kernel must come.
   float float_rtol = 1e-5f, float_atol = 1e-6f;
   List<std::string_view> examples;  // graphs as text: documentation and tests in one
 };
+
+/// The form of whatever maps each code of one input to a code: 256 entries.
+inline FormSpec table_form(const NodeTypes&) { return {.form = "table"}; }
+/// The form of what only shows bytes under other dims.
+inline FormSpec view_form(const NodeTypes&) { return {.form = "view"}; }
+/// The form of what takes elements of input 0 to other places.
+inline FormSpec take_form(const NodeTypes&) { return {.form = "move"}; }
 
 namespace ops {
 std::span<const OpDef* const> all();  // generated, src/ops/*.cpp

@@ -8,6 +8,12 @@ namespace longshore::lower {
 /// graph.nodes[i].
 Program lower(const plan::Plan&);
 
+/// Nanoseconds of one layer of the plan running alone: what PlanOptions::time takes.
+double layer_ns(const plan::Plan&, const plan::Layer&);
+
+/// make_plan with that time.
+plan::Plan timed_plan(Placement, plan::PlanOptions = {});
+
 /// The same program with added stores and waits, so that the output of every layer's every stage
 /// can be compared: fused values and those whose memory is used again too.
 struct Tapped {

@@ -55,6 +55,14 @@ Status eval_codes(EvalContext& c) noexcept {
   return {};
 }
 
+FormSpec form(const NodeTypes& n) {
+  FormSpec s = pool_form(n, "average");
+  s.counts_padding = n.node.attributes.integer("count_include_pad", 0) != 0;
+  if (s.counts_padding && n.node.attributes.integer("ceil_mode", 0) != 0)
+    s.refuse("ceil_mode", "1 with count_include_pad", "0");
+  return s;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_average_pool = {
@@ -76,7 +84,7 @@ extern constinit const OpDef op_average_pool = {
     .eval_quantised = eval_codes,
     .facts = pool_facts,
     .quant = Quant::integer,
-    .form = Form::pool,
+    .form = form,
     .examples = {"(x: f32[1,2,7,5]) { y = AveragePool(x, kernel_shape=[3,2], strides=[2,2], "
                  "pads=[1,1,0,0], "
                  "count_include_pad=1, ceil_mode=1) return y }",

@@ -102,7 +102,13 @@ extern constinit const OpDef op_concat = {
     .eval_quantised = eval_codes,
     .facts = facts,
     .quant = Quant::rescale,
-    .form = Form::move,
+    .form =
+        [](const NodeTypes& n) {
+          return FormSpec{.form = "move",
+                          .move = FormSpec::Move::joins,
+                          .axis = n.node.attributes.integer("axis")};
+        },
+    .joins = true,
     .examples = {"(a: f32[2,3,N], b: f32[2,4,N]) { y = Concat(a, b, axis=-2) return y }",
                  "(a: i64[2], b: i64[0], c: i64[1]) { y = Concat(a, b, c, axis=0) return y }",
                  "(a: i8[1,2] q(0.5, 1), b: i8[1,3] q(0.25, -2)) { y: i8[1,5] q(0.5, 1) = "

@@ -33,7 +33,7 @@ extern constinit const OpDef op_conv = {
     .macs = macs,
     .quant = Quant::integer,
     .weight_axis = [](const NodeTypes&) { return 0; },
-    .form = Form::mac,
+    .form = conv_form,
     .float_rtol = 1e-4f,
     .float_atol = 1e-4f,
     .examples = {"(x: f32[N,4,7,6], w: f32[6,2,3,2], b: f32[6]) { y = Conv(x, w, b, group=2, "

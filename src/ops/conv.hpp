@@ -263,4 +263,19 @@ inline constexpr List<AttributeSpec, 16> conv_attributes = {
     {"group", AttributeKind::integer}, {"kernel_shape", AttributeKind::integers},
     {"pads", AttributeKind::integers}, {"strides", AttributeKind::integers}};
 
+/// The form of a convolution with weights in input 1, a bias in 2 and perhaps a residual in 3.
+inline FormSpec conv_form(const NodeTypes& n) {
+  FormSpec s{.form = "mac", .weights = 1};
+  if (n.node.input(2) != no_value) s.bias = 2;
+  if (n.node.input(3) != no_value) s.residual = 3;
+  s.groups = std::max<std::int64_t>(n.node.attributes.integer("group", 1), 1);
+  if (const Status known = Activation::from(n.node.attributes, s.activation); !known.ok())
+    s.refuse("activation", std::string(n.node.attributes.text("activation")), "one that is known");
+  const std::optional<Shape> x = n.input(0).shape(), w = n.input(1).shape();
+  if (x && w && w->rank > 2)
+    (void)make_window(n.node.attributes, *x,
+                      std::span(w->dims + 2, static_cast<std::size_t>(w->rank - 2)), s.window);
+  return s;
+}
+
 }  // namespace longshore::ops

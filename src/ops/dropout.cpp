@@ -54,7 +54,8 @@ extern constinit const OpDef op_dropout = {
     .eval_quantised = eval,
     .facts = facts_rank,
     .quant = Quant::same,
-    .form = Form::view,
+    .form = view_form,
+    .view = true,
     .examples = {"(x: f32[2,3]) { y, m = Dropout(x) return y, m }"},
 };
 

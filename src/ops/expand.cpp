@@ -65,7 +65,6 @@ extern constinit const OpDef op_expand = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
     .examples = {"(x: f32[3,1]) { y = Expand(x, i64[3]{2, 1, 4}) return y }",
                  "(x: bool[N,1]) { y = Expand(x, i64[2]{1, 0}) return y }"},
 };

@@ -67,7 +67,7 @@ extern constinit const OpDef op_gather = {
     .eval_quantised = eval,
     .facts = facts,
     .quant = Quant::same,
-    .form = Form::gather,
+    .picks = true,
     .examples = {"(x: f32[N,5,2]) { y = Gather(x, i64[2,2]{0, -1, 4, -5}, axis=1) return y }",
                  "(x: i64[3]) { y = Gather(x, i32[]{-1}) return y }",
                  "(x: i8[4,2] q(0.5, 7)) { y: i8[1,2] q(0.5, 7) = Gather(x, i64[1]{2}) return y }"},

@@ -59,7 +59,7 @@ extern constinit const OpDef op_gather_elements = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::gather,
+    .picks = true,
     .examples = {"(x: f32[3,4]) { y = GatherElements(x, i64[2,3]{0, -1, 2, -3, 1, 0}) return y }",
                  "(x: u8[2,2]) { y = GatherElements(x, i32[2,1]{1, -2}, axis=-1) return y }"},
 };

@@ -79,7 +79,7 @@ extern constinit const OpDef op_gather_nd = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::gather,
+    .picks = true,
     .examples = {"(x: f32[3,4]) { y = GatherND(x, i64[2,2]{-1, -1, 0, -2}) return y }",
                  "(x: i32[2,3,N]) { y = GatherND(x, i64[2,1]{2, -3}, batch_dims=1) return y }"},
 };

@@ -34,7 +34,7 @@ extern constinit const OpDef op_gemm = {
     .quant = Quant::integer,
     .weight_axis =
         [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
-    .form = Form::mac,
+    .form = gemm_form,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
     .examples = {"(a: f32[2,4], b: f32[3,4], c: f32[3]) { y = Gemm(a, b, c, transB=1) return y }",

@@ -1,5 +1,6 @@
 // Gemm and FusedGemm: y = activation(alpha * A' * B' + beta * C).
 #pragma once
+#include "base/error.hpp"
 #include "ops/fused_activation.hpp"
 #include "ops/matmul.hpp"
 #include "tensor/convert.hpp"
@@ -158,6 +159,20 @@ inline void facts_gemm(const NodeTypes& n, Facts& facts) {
 inline std::int64_t macs_gemm(const NodeTypes& n) {
   const std::optional<GemmPlan> p = gemm_plan_of(n);
   return p ? saturating_product({p->m, p->n, p->k}) : 0;
+}
+
+inline FormSpec gemm_form(const NodeTypes& n) {
+  FormSpec s{.form = "mac", .weights = 1};
+  const Attributes& a = n.node.attributes;
+  if (n.node.input(2) != no_value) s.bias = 2;
+  s.weights_by_input = a.integer("transB") == 0;
+  if (a.integer("transA") != 0) s.refuse("transA", std::to_string(a.integer("transA")), "0");
+  for (const char* factor : {"alpha", "beta"})
+    if (a.real(factor, 1) != 1 && (s.bias >= 0 || factor[0] == 'a'))
+      s.refuse(factor, str(a.real(factor, 1)), "1");
+  if (const Status known = Activation::from(a, s.activation); !known.ok())
+    s.refuse("activation", std::string(a.text("activation")), "one that is known");
+  return s;
 }
 
 }  // namespace longshore::ops

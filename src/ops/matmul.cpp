@@ -92,7 +92,10 @@ extern constinit const OpDef op_matmul = {
     .quant = Quant::integer,
     .weight_axis =
         [](const NodeTypes& n) { return n.input(1).rank() < 2 ? -1 : n.input(1).rank() - 1; },
-    .form = Form::mac,
+    .form =
+        [](const NodeTypes&) {
+          return FormSpec{.form = "mac", .weights = 1, .weights_by_input = true};
+        },
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
     .examples = {"(a: f32[2,3,4], b: f32[4,5]) { y = MatMul(a, b) return y }",

@@ -60,6 +60,12 @@ Status eval(EvalContext& c) noexcept {
 
 constexpr Types types_in = pool_types | types(DType::i8, DType::u8);
 
+FormSpec form(const NodeTypes& n) {
+  FormSpec s = pool_form(n, "max");
+  if (n.node.output(1) != no_value) s.refuse("Indices", "used", "left out");
+  return s;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_max_pool = {
@@ -83,7 +89,7 @@ extern constinit const OpDef op_max_pool = {
     .eval_quantised = eval,
     .facts = pool_facts,
     .quant = Quant::same,
-    .form = Form::pool,
+    .form = form,
     .examples =
         {"(x: f32[N,2,7,5]) { y, i = MaxPool(x, kernel_shape=[3,2], strides=[2,1], pads=[1,0,0,1], "
          "dilations=[2,1], storage_order=1) return y, i }",

@@ -34,6 +34,14 @@ inline void pool_facts(const NodeTypes& n, Facts& facts) {
   window_facts(n, n.node.attributes.integers("kernel_shape"), facts);
 }
 
+/// The form of a pool: "max" or "average" over its windows.
+inline FormSpec pool_form(const NodeTypes& n, std::string_view function) {
+  FormSpec s{.form = "pool", .function = function};
+  if (const std::optional<Shape> x = n.input(0).shape())
+    (void)pool_window(n.node.attributes, *x, s.window);
+  return s;
+}
+
 /// Calls f(output index in the plane, taps of each axis inside [0, in)) for one plane.
 template <class F>
 void for_each_window(const Window& w, F&& f) {

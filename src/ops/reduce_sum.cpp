@@ -25,7 +25,7 @@ extern constinit const OpDef op_reduce_sum = {
     .eval = eval_reduce<ReduceTypes, ReduceSumState>,
     .facts = facts_reduce,
     .quant = Quant::rescale,
-    .form = Form::reduce,
+    .form = [](const NodeTypes& n) { return reduce_form(n, "sum"); },
     .examples = {"(x: f32[2,3,4]) { y = ReduceSum(x, i64[1]{-1}) return y }",
                  "(x: i32[2,3,4]) { y = ReduceSum(x, i64[2]{0,2}, keepdims=0) return y }",
                  "(x: f16[3,2]) { y = ReduceSum(x, noop_with_empty_axes=1) return y }",

@@ -11,7 +11,8 @@ extern constinit const OpDef op_relu = {
     .infer = infer_same,
     .eval = eval_unary<NumberTypes, [](auto x) { return x < 0 ? decltype(x){0} : x; }>,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[7]) { y = Relu(x) return y }", "(x: i32[2,3]) { y = Relu(x) return y }"},
 };
 

@@ -15,7 +15,8 @@ extern constinit const OpDef op_sigmoid = {
     .quant = Quant::table,
     .lowest = 0,
     .highest = 1,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Sigmoid(x) return y }"},
 };
 

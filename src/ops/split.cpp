@@ -113,7 +113,7 @@ extern constinit const OpDef op_split = {
     .eval_quantised = eval,
     .facts = facts,
     .quant = Quant::same,
-    .form = Form::move,
+    .form = take_form,
     .examples = {"(x: f32[2,7]) { a, _, b = Split(x, axis=1, num_outputs=3) return a, b }",
                  "(x: f32[N,6,2]) { a, b = Split(x, i64[2]{4, 2}, axis=-2) return a, b }"},
 };

@@ -79,7 +79,8 @@ extern constinit const OpDef op_squeeze = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::view,
+    .form = view_form,
+    .view = true,
     .examples = {"(x: f32[1,N,1]) { y = Squeeze(x, i64[1]{-1}) return y }",
                  "(x: f32[1,3,1]) { y = Squeeze(x) return y }"},
 };

@@ -14,7 +14,8 @@ extern constinit const OpDef op_tanh = {
     .quant = Quant::table,
     .lowest = -1,
     .highest = 1,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Tanh(x) return y }"},
 };
 

@@ -67,7 +67,6 @@ extern constinit const OpDef op_tile = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
     .examples = {"(x: f32[N,3]) { y = Tile(x, i64[2]{1, 2}) return y }",
                  "(x: i64[2]) { y = Tile(x, i64[1]{3}) return y }"},
 };

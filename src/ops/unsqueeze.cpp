@@ -67,7 +67,8 @@ extern constinit const OpDef op_unsqueeze = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::view,
+    .form = view_form,
+    .view = true,
     .examples = {"(x: f32[N,3]) { y = Unsqueeze(x, i64[2]{-1, 0}) return y }",
                  "(x: i64[]) { y = Unsqueeze(x, i64[1]{0}) return y }"},
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr float least_codes = 16;
 
 bool is_join(const Graph& g, const Node& n) {
-  return n.op->form == Form::move && data_inputs(g, n).size() > 1;
+  return n.op->joins && data_inputs(g, n).size() > 1;
 }
 
 }  // namespace

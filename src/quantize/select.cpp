@@ -70,7 +70,7 @@ class Selector {
     for (ValueId v : n.outputs)
       if (v != no_value && g_[v].type.dtype != DType::f32)
         return str("its output is ", name(g_[v].type.dtype), ", not f32");
-    if (options_.float_final_probabilities && op.lowest < op.highest && op.form != Form::table &&
+    if (options_.float_final_probabilities && op.lowest < op.highest && !op.elementwise &&
         only_reaches_outputs(n))
       return "probabilities at the end of the model keep float's resolution";
     return {};

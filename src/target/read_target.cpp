@@ -163,14 +163,15 @@ class Reader {
 
   void forms(const toml::table& forms) {
     for (const auto& [key, node] : forms) {
-      const std::optional<Form> form = form_named(key.str());
-      if (!form || *form == Form::none) {
+      const auto names = form_names();
+      const auto form = std::ranges::find(names, key.str(), &FormName::name);
+      if (form == names.end()) {
         std::vector<std::string> known;
-        for (int i = 1; i <= static_cast<int>(Form::quantise); i++)
-          known.emplace_back(name(Form(i)));
+        for (const FormName& f : names) known.emplace_back(f.name);
         unknown(key, node, known, "forms");
       }
-      rule(table(node, key.str()), str("forms.", key.str()), fact_names(*form), t_.forms[*form]);
+      rule(table(node, key.str()), str("forms.", key.str()), fact_names(*form),
+           t_.forms[std::string(key.str())]);
     }
   }
 

@@ -100,7 +100,7 @@ int run(const Options& o) {
       wants_int8 && o.calibrate.sources.empty() && !quantised(import_quantised(model.graph));
   BundleContents bundle;
   if (target.machine.present) {
-    report.plan = plan::make_plan(place(graph, target));
+    report.plan = lower::timed_plan(place(graph, target));
     dump.write("plan", [&] { return plan::print(report.plan); });
     bundle.program = lower::lower(report.plan);
     require(verified(bundle.program), "the verifier refuses the program");
@@ -113,7 +113,7 @@ int run(const Options& o) {
     for (std::size_t i = 0; i < bundle.program.steps.size(); i++)
       if (bundle.program.steps[i].layer != no_index)
         bundle.program.steps[i].cost_us =
-            report.plan.placement.nodes[bundle.program.steps[i].layer].cpu_us;
+            report.plan.placement.nodes[bundle.program.steps[i].layer].cpu_us();
   }
   dump.write("program", [&] { return print(bundle.program); });
   report.arena_bytes = bundle.program.arena_bytes;

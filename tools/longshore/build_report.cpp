@@ -29,13 +29,13 @@ std::string kib(std::uint64_t bytes) {
 
 double BuildReport::node_ms(std::size_t node) const {
   if (node < timing.layers.size()) return timing.layers[node].time.total_ns() * 1e-6;
-  return plan.placement.nodes[node].cpu_us * 1e-3;
+  return plan.placement.nodes[node].cpu_us() * 1e-3;
 }
 
 double BuildReport::latency_ms() const {
   if (plan.placement.target.machine.present) return timing.total_ns * 1e-6;
   double us = 0;
-  for (const NodePlacement& n : plan.placement.nodes) us += n.cpu_us;
+  for (const NodePlacement& n : plan.placement.nodes) us += n.cpu_us();
   return us * 1e-3;
 }
 
@@ -64,17 +64,17 @@ nlohmann::json to_json(const BuildReport& r) {
     const NodePlacement& n = p.nodes[i];
     const Node& node = p.graph.nodes[i];
     nlohmann::json reasons = nlohmann::json::array();
-    for (const Reason& reason : n.reasons)
+    for (const Reason& reason : n.reasons())
       reasons.push_back(
           {{"text", reason.text}, {"where", reason.where}, {"change", reason.change}});
     nlohmann::json entry = {{"name", node.origin.name},
                             {"op", qualified_name(*node.op)},
-                            {"unit", n.unit == Unit::npu ? "npu" : "cpu"},
-                            {"form", name(n.form)},
+                            {"unit", n.unit()},
+                            {"form", n.form() ? n.form()->name : n.spec.form},
                             {"macs", n.macs},
                             {"latency_ms", r.node_ms(i)},
-                            {"cpu_us", n.cpu_us},
-                            {"npu_us", n.npu_us >= 0 ? nlohmann::json(n.npu_us) : nlohmann::json()},
+                            {"cpu_us", n.cpu_us()},
+                            {"npu_us", n.npu_us() >= 0 ? nlohmann::json(n.npu_us()) : nlohmann::json()},
                             {"move_us", n.move_us},
                             {"reasons", reasons}};
     if (const auto head = fused.find(i); head != fused.end())
@@ -98,23 +98,23 @@ void show(std::ostream& out, const BuildReport& r) {
     std::string note;
     if (const auto head = fused.find(i); head != fused.end())
       note = "fused into " + short_name(p.graph.nodes[head->second].origin.name, 30);
-    else if (n.unit == Unit::npu && us == 0)
+    else if (n.on_npu() && us == 0)
       note = "no work: other addresses";
-    if (n.unit == Unit::cpu && us == 0 && n.reasons.size() == 1 && n.form == Form::view) folded++;
+    if (!n.on_npu() && us == 0 && n.reasons().size() == 1 && n.spec.form == "view") folded++;
     out << fmt::format("{:<32} {:<20} {:<4} {:>9.2f} {:>9.1f} {:>6.1f}{}{}\n",
                        short_name(node.origin.name, 32), short_name(std::string(node.op->name), 20),
-                       n.unit == Unit::npu ? "npu" : "cpu", static_cast<double>(n.macs) * 1e-6, us,
+                       n.unit(), static_cast<double>(n.macs) * 1e-6, us,
                        us * 0.1 / total, note.empty() ? "" : "  ", note);
-    if (n.unit == Unit::npu || !p.target.machine.present) continue;
-    for (const Reason& reason : n.reasons)
+    if (n.on_npu() || !p.target.machine.present) continue;
+    for (const Reason& reason : n.reasons())
       out << "      " << reason.text << (reason.where.empty() ? "" : " (" + reason.where + ")")
           << "; " << reason.change << "\n";
-    if (n.npu_us >= 0)
+    if (n.npu_us() >= 0)
       out << fmt::format(
           "      price: {:.1f} us on the CPU, {:.1f} us on the NPU, {:.1f} us to hand over\n",
-          n.cpu_us, n.npu_us, n.move_us);
+          n.cpu_us(), n.npu_us(), n.move_us);
     else
-      out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us);
+      out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us());
   }
   out << fmt::format("\ntarget {}: {:.3f} ms predicted, {:.1f} % of {:.3f} GMAC on the NPU\n",
                      p.target.name, r.latency_ms(), p.npu_mac_share() * 100,

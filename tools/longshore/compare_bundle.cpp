@@ -35,9 +35,9 @@ ComparedBundle compile_compared(const std::string& file, Graph graph, const Targ
   out.file = file;
   out.graph = std::move(graph);
   out.target = target;
-  const plan::Plan plan = plan::make_plan(place(out.graph, target));
+  const plan::Plan plan = lower::timed_plan(place(out.graph, target));
   for (std::size_t i = 0; i < plan.placement.nodes.size(); i++)
-    if (plan.placement.nodes[i].unit == Unit::npu) out.npu.insert(i);
+    if (plan.placement.nodes[i].on_npu()) out.npu.insert(i);
   for (const plan::Layer& l : plan.layers)
     for (const plan::Stage& stage : l.stages) out.layers[l.head()].insert(stage.node);
   out.tapped = lower::lower_tapped(plan);
@@ -114,7 +114,7 @@ CompareReport BundleComparison::report() const {
   // A view on the NPU has the bytes of its input and no place of its own.
   for (const std::string& name : layers_.missing()) {
     const auto view = std::ranges::any_of(bundle_.graph.nodes, [&](const Node& n) {
-      return n.op->form == Form::view && bundle_.graph[n.output()].name == name;
+      return n.op->view && bundle_.graph[n.output()].name == name;
     });
     if (!view) r.missing.push_back(name);
   }

@@ -1,8 +1,8 @@
-#include "plan/dma.hpp"
+#include "forms/support/transfer.hpp"
 
 #include <algorithm>
 
-namespace longshore::plan {
+namespace longshore::forms {
 
 std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64_t run,
                            std::uint32_t dims) {
@@ -45,4 +45,4 @@ std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64
   return out;
 }
 
-}  // namespace longshore::plan
+}  // namespace longshore::forms

@@ -1,10 +1,9 @@
 #pragma once
 #include <vector>
 
-#include "plan/plan.hpp"
 #include "program/instruction.hpp"
 
-namespace longshore::plan {
+namespace longshore::forms {
 
 /// One loop of a transfer: `count` steps on both sides.
 struct TransferLoop {
@@ -17,4 +16,4 @@ struct TransferLoop {
 std::vector<Dma> transfers(Dma base, std::vector<TransferLoop> loops, std::int64_t run,
                            std::uint32_t dims);
 
-}  // namespace longshore::plan
+}  // namespace longshore::forms
