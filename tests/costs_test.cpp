@@ -46,7 +46,7 @@ TEST(Costs, EqualScaleSimTable) {
        at = at.parent_path())
     if (fs::exists(at / "shared/data/scalesim_golden.csv"))
       file = at / "shared/data/scalesim_golden.csv";
-  if (file.empty()) GTEST_SKIP() << "scalesim_golden.csv is not here";
+  if (file.empty()) GTEST_SKIP() << "shared/data/scalesim_golden.csv is not beside this checkout";
   std::ifstream in(file);
   std::string line, cell;
   std::getline(in, line);
