@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "npu_program.hpp"
 #include "random.hpp"
 
 namespace longshore::tests {
@@ -71,7 +72,7 @@ struct Chain {
   template <class T, class F>
   ChangeEffect effect(Queue queue, std::size_t index, F change) {
     Program changed = program;
-    change(std::get<T>(changed.queues[static_cast<int>(queue)][index].operation));
+    change(*changed.queues[static_cast<int>(queue)][index].operation.get_if<T>());
     EXPECT_TRUE(check(program).ok()) << check(program).text();
     EXPECT_TRUE(check(changed).ok()) << check(changed).text();
     NoHost host;

@@ -4,6 +4,14 @@
 #include <cstring>
 #include <random>
 
+#include "program/instructions/copy.hpp"
+#include "program/instructions/eltwise.hpp"
+#include "program/instructions/fill.hpp"
+#include "program/instructions/pool.hpp"
+#include "program/instructions/reduce.hpp"
+#include "program/instructions/requantise.hpp"
+#include "program/instructions/resize.hpp"
+#include "program/instructions/table.hpp"
 #include "random.hpp"
 #include "sim/execute.hpp"
 
@@ -112,6 +120,7 @@ Conv random_conv(Bench& b) {
     std::memcpy(b.sram() + c.parameters + o * 16, static_cast<const void*>(&p), 16);
   }
   c.accumulators = b.tile(c.out_h, c.out_w, c.out_c, 4);
+  c.accumulators.dtype = DType::i32;
   if (c.accumulate)  // sums of earlier tiles: far from the limits of int32
     for (std::uint32_t i = 0; i < c.out_h * c.accumulators.row_stride / 4; i++) {
       const std::int32_t v = static_cast<std::int32_t>(b.pick(0, 200000)) - 100000;
@@ -336,7 +345,7 @@ TEST(Execute, ResizeTableOutOfRangeIsAnError) {
   r.in = b.tile(2, 1, 1), r.out = b.tile(1, 1, 1);
   r.factor_h = 0, r.rows = b.place(2);
   b.sram()[r.rows] = 2, b.sram()[r.rows + 1] = 0;
-  EXPECT_FALSE(execute_vector(r, b.sram()).ok());
+  EXPECT_FALSE(execute({Queue::vector, 0, no_index, r}, b.memory, b.work).ok());
 }
 
 TEST(Execute, DmaTransposesAndCopyAndFill) {

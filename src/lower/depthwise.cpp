@@ -1,6 +1,8 @@
 // Depthwise convolution: channels are independent, so a tile has the same channels in and out.
 #include <algorithm>
 
+#include "program/instructions/conv.hpp"
+#include "program/instructions/dma.hpp"
 #include "lower/layer.hpp"
 
 namespace longshore::lower {

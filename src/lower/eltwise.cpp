@@ -1,3 +1,4 @@
+#include "program/instructions/eltwise.hpp"
 #include "base/error.hpp"
 #include "lower/layer.hpp"
 

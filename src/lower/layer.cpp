@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "program/instructions/dma.hpp"
 #include "base/error.hpp"
 #include "plan/stages.hpp"
 #include "tensor/quant.hpp"

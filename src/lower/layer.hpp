@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 
+#include "program/instructions/conv.hpp"
 #include "lower/cpu.hpp"
 #include "lower/emitter.hpp"
 #include "plan/dma.hpp"

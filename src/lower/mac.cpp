@@ -2,6 +2,8 @@
 // go or summed chunk by chunk in int32 accumulators.
 #include <algorithm>
 
+#include "program/instructions/conv.hpp"
+#include "program/instructions/dma.hpp"
 #include "base/error.hpp"
 #include "lower/layer.hpp"
 
@@ -105,6 +107,7 @@ class Mac {
         conv.accumulators = e_.tile(e_.accumulators(), out);
         conv.accumulators.row_stride *= 4;
         conv.accumulators.pixel_stride *= 4;
+        conv.accumulators.dtype = DType::i32;
       }
       conv.out = e_.tile(to, out);
       conv.out_h = static_cast<std::uint32_t>(out.rows),

@@ -1,3 +1,4 @@
+#include "program/instructions/pool.hpp"
 #include "lower/layer.hpp"
 
 namespace longshore::lower {

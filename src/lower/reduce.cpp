@@ -1,6 +1,7 @@
 // The mean over height and width: tiles of the input add into int32 sums, the last one finishes.
 #include <algorithm>
 
+#include "program/instructions/reduce.hpp"
 #include "lower/layer.hpp"
 
 namespace longshore::lower {

@@ -1,3 +1,4 @@
+#include "program/instructions/resize.hpp"
 #include "lower/layer.hpp"
 
 namespace longshore::lower {

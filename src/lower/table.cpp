@@ -1,5 +1,7 @@
 #include <numeric>
 
+#include "program/instructions/requantise.hpp"
+#include "program/instructions/table.hpp"
 #include "base/error.hpp"
 #include "lower/layer.hpp"
 

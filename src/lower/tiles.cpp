@@ -1,6 +1,7 @@
 // Layers whose head works channel by channel on the vector unit, or only moves.
 #include <algorithm>
 
+#include "program/instructions/fill.hpp"
 #include "base/error.hpp"
 #include "lower/layer.hpp"
 #include "tensor/quant.hpp"

@@ -5,6 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "program/instructions/eltwise.hpp"
+#include "program/instructions/pool.hpp"
+#include "program/instructions/reduce.hpp"
+#include "program/instructions/requantise.hpp"
+#include "program/instructions/resize.hpp"
+#include "program/instructions/table.hpp"
 #include "base/error.hpp"
 #include "place/price.hpp"
 #include "sim/costs.hpp"
@@ -57,20 +63,20 @@ void check_limits(const Facts& facts, const Rule& rule, std::vector<Reason>& out
 
 /// Vector functions that the unit may lack.
 void check_functions(const Node& n, Form form, const Target& t, std::vector<Reason>& out) {
-  const auto need = [&](VectorFunction f) {
-    if (t.machine.vector_cycles[static_cast<int>(f)] > 0) return;
+  const auto need = [&](const VectorFunction& f) {
+    if (t.machine.cycles_of(f) > 0) return;
     const std::string key = str("vector.", name(f), "_cycles");
     out.push_back({str("the vector unit of ", t.name, " has no ", name(f)),
                    str(t.file, ": npu.", key), "replace the operator"});
   };
   const std::string op = qualified_name(*n.op);
-  if (form == Form::table) need(VectorFunction::table);
-  if (form == Form::eltwise) need(op == "Mul" ? VectorFunction::multiply : VectorFunction::add);
+  if (form == Form::table) need(vector_unit::table);
+  if (form == Form::eltwise) need(op == "Mul" ? vector_unit::multiply : vector_unit::add);
   if (form == Form::pool)
-    need(op == "AveragePool" ? VectorFunction::average_pool : VectorFunction::max_pool);
-  if (form == Form::reduce) need(VectorFunction::reduce);
-  if (form == Form::resize) need(VectorFunction::resize);
-  if (form == Form::quantise) need(VectorFunction::requantise);
+    need(op == "AveragePool" ? vector_unit::average_pool : vector_unit::max_pool);
+  if (form == Form::reduce) need(vector_unit::reduce);
+  if (form == Form::resize) need(vector_unit::resize);
+  if (form == Form::quantise) need(vector_unit::requantise);
 }
 
 NodePlacement assess(const Graph& g, const Node& n, const Target& t) {

@@ -2,6 +2,12 @@
 #include <algorithm>
 
 #include "place/price.hpp"
+#include "program/instructions/eltwise.hpp"
+#include "program/instructions/pool.hpp"
+#include "program/instructions/reduce.hpp"
+#include "program/instructions/requantise.hpp"
+#include "program/instructions/resize.hpp"
+#include "program/instructions/table.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore {
@@ -65,7 +71,7 @@ double npu_price_us(const Graph& g, const Node& n, Form form, const Machine& m) 
                               from = extent_of(g[n.input(0)].type);
   if (!to || !from) return -1;
   double cycles = 0;
-  const auto vector = [&](VectorFunction f, std::int64_t elements, std::int64_t window = 1) {
+  const auto vector = [&](const VectorFunction& f, std::int64_t elements, std::int64_t window = 1) {
     cycles = vector_cycles(m, f, static_cast<std::uint64_t>(elements),
                            static_cast<std::uint64_t>(window));
   };
@@ -88,25 +94,25 @@ double npu_price_us(const Graph& g, const Node& n, Form form, const Machine& m) 
       break;
     }
     case Form::eltwise:
-      vector(qualified_name(*n.op) == "Mul" ? VectorFunction::multiply : VectorFunction::add,
+      vector(qualified_name(*n.op) == "Mul" ? vector_unit::multiply : vector_unit::add,
              to->elements());
       break;
     case Form::table:
-      vector(VectorFunction::table, to->elements());
+      vector(vector_unit::table, to->elements());
       break;
     case Form::pool:
-      vector(qualified_name(*n.op) == "AveragePool" ? VectorFunction::average_pool
-                                                    : VectorFunction::max_pool,
+      vector(qualified_name(*n.op) == "AveragePool" ? vector_unit::average_pool
+                                                    : vector_unit::max_pool,
              to->elements(), fact("kernel_h") * fact("kernel_w"));
       break;
     case Form::reduce:
-      vector(VectorFunction::reduce, from->elements());
+      vector(vector_unit::reduce, from->elements());
       break;
     case Form::resize:
-      vector(VectorFunction::resize, to->elements());
+      vector(vector_unit::resize, to->elements());
       break;
     case Form::quantise:
-      vector(VectorFunction::requantise, to->elements());
+      vector(vector_unit::requantise, to->elements());
       break;
     default:
       break;

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "program/instructions/dma.hpp"
 #include "plan/plan.hpp"
 #include "program/instruction.hpp"
 

@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "program/instructions/eltwise.hpp"
+#include "program/instructions/pool.hpp"
+#include "program/instructions/reduce.hpp"
+#include "program/instructions/requantise.hpp"
+#include "program/instructions/resize.hpp"
+#include "program/instructions/table.hpp"
 #include "plan/dma.hpp"
 #include "plan/stages.hpp"
 #include "sim/costs.hpp"
@@ -308,17 +314,17 @@ class Search {
         static_cast<std::uint64_t>(l_.window.kernel_h * l_.window.kernel_w);
     switch (s.form) {
       case Form::table:
-        return vector_cycles(m_, VectorFunction::table, elements);
+        return vector_cycles(m_, vector_unit::table, elements);
       case Form::quantise:
-        return vector_cycles(m_, VectorFunction::requantise, elements);
+        return vector_cycles(m_, vector_unit::requantise, elements);
       case Form::eltwise:
-        return vector_cycles(m_, VectorFunction::add, elements);
+        return vector_cycles(m_, vector_unit::add, elements);
       case Form::pool:
-        return vector_cycles(m_, VectorFunction::max_pool, elements, window);
+        return vector_cycles(m_, vector_unit::max_pool, elements, window);
       case Form::reduce:
-        return vector_cycles(m_, VectorFunction::reduce, elements);
+        return vector_cycles(m_, vector_unit::reduce, elements);
       case Form::resize:
-        return vector_cycles(m_, VectorFunction::resize, elements);
+        return vector_cycles(m_, vector_unit::resize, elements);
       default:
         return 0;
     }

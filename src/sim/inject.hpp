@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "program/instruction.hpp"
+#include "program/field.hpp"
 #include "program/program.hpp"
 
 namespace longshore {
@@ -19,8 +19,8 @@ struct Injection {
 };
 
 /// Draws one of the program's operands, each as likely, and another value for it, all by `seed`.
-/// Operands that their instruction does not use are drawn too: a change there is dead. Nothing if
-/// no instruction has operands.
+/// Operands that are in no region and no formula of their instruction, such as the stride of a loop
+/// that turns once, are not drawn (InstructionDef::uses). Nothing if no instruction has operands.
 std::optional<Injection> inject(const Program&, std::uint64_t seed);
 
 }  // namespace longshore

@@ -326,6 +326,7 @@ void read(std::string_view source, const std::string& file, Target& target,
 Target parse_target(std::string_view toml, const std::string& file) {
   Target target;
   target.file = file;
+  std::ranges::fill(target.machine.vector_cycles, 0);  // a unit does what has a price
   std::set<std::string> given;
   read(toml, file, target, given, 0);
   if (target.name.empty()) fail(Code::bad_model, file, ": missing key 'name'");
