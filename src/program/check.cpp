@@ -8,29 +8,37 @@
 
 #include "program/access.hpp"
 #include "program/instruction_def.hpp"
+#include "program/print.hpp"
 #include "tensor/quant.hpp"
 
 namespace longshore {
 namespace {
 
 /// What the field's role and dtype allow.
-Status check_field(const Field& field, const void* operands) {
+Status check_field(const Machine& m, const Field& field, const void* operands) {
   return visit_field(field, operands, [&]<class T>(const T& member) -> Status {
     if constexpr (std::is_same_v<T, float>) {
       if (field.role == Role::scale && (!(member > 0) || !std::isfinite(member)))
         return refuse("%s is %g, expected a positive finite scale", field.name,
                       static_cast<double>(member));
     } else if constexpr (!std::is_same_v<T, std::uint64_t>) {
-      if (field.role == Role::dtype && !field.types.has(DType(member)))
-        return refuse("%s is %.*s, which the instruction does not take", field.name,
-                      static_cast<int>(name(DType(member)).size()), name(DType(member)).data());
+      const auto value = static_cast<std::int64_t>(member);
+      if (field.role == Role::dtype) {
+        const DType dtype = value < dtype_count ? DType(value) : DType::undefined;
+        const char* why = !field.types.has(dtype) ? "which the instruction does not take"
+                          : !m.dtypes.has(dtype)  ? "which the machine does not have"
+                                                  : nullptr;
+        if (why != nullptr)
+          return refuse("%s is %.*s, %s", field.name, static_cast<int>(name(dtype).size()),
+                        name(dtype).data(), why);
+      }
       std::int64_t lowest = field.lowest, highest = field.highest;
       if (field.role == Role::code) {
         const CodeRange range = code_range(static_cast<const DType*>(operands)[field.dtype_at]);
         lowest = range.lowest, highest = range.highest;
       }
-      if (member < lowest || member > highest)
-        return refuse("%s is %lld, expected %lld..%lld", field.name, static_cast<long long>(member),
+      if (value < lowest || value > highest)
+        return refuse("%s is %lld, expected %lld..%lld", field.name, static_cast<long long>(value),
                       static_cast<long long>(lowest), static_cast<long long>(highest));
     }
     return {};
@@ -40,7 +48,7 @@ Status check_field(const Field& field, const void* operands) {
 Status check_operands(const Machine& m, const Instruction& instruction) {
   const Operation& operation = instruction.operation;
   const InstructionDef& def = operation.def();
-  for (const Field& field : def.fields) LONGSHORE_TRY(check_field(field, operation.operands()));
+  for (const Field& field : def.fields) LONGSHORE_TRY(check_field(m, field, operation.operands()));
   if (def.function && instruction.queue == Queue::vector) {
     const VectorFunction& function = def.function(operation.operands());
     if (!(m.cycles_of(function) > 0)) return refuse("the vector unit has no %s", function.name);
@@ -176,8 +184,8 @@ Status check(const Program& program) noexcept {
       if (status.ok() && queue[i].layer != no_index && queue[i].layer >= program.layers.size())
         status = refuse("layer %u of %zu", queue[i].layer, program.layers.size());
       if (!status.ok())
-        return refuse("%s[%zu] %s: %s", name(static_cast<Queue>(q)), i, name(queue[i].operation),
-                      status.text());
+        return refuse("%s[%zu] %s: %s", queue_name(m, queue[i].core, static_cast<Queue>(q)).c_str(),
+                      i, name(queue[i].operation), status.text());
     }
   }
   for (std::size_t i = 0; i < program.steps.size(); i++) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "program/vector_function.hpp"
+#include "tensor/dtype.hpp"
 
 namespace longshore {
 
@@ -84,6 +85,7 @@ struct Machine {
   double cache_gb_per_s = 8;            // bytes that a clean or invalidate walks, per time
 
   std::uint8_t roundings = 7;  // bit i: Rounding i can be done
+  Types dtypes = types(DType::i8, DType::i32);  // of tiles; an instruction may take fewer
 
   // Energy. 0: not known.
   double mac_pj = 0, vector_element_pj = 0, sram_byte_pj = 0, dram_byte_pj = 0;
@@ -155,6 +157,7 @@ struct Machine {
     visit("cache", "op_us", m.cache_op_us);
     visit("cache", "gb_per_s", m.cache_gb_per_s);
     visit("requantise", "roundings", m.roundings);
+    visit("tiles", "dtypes", m.dtypes.bits);
     visit("energy", "mac_pj", m.mac_pj);
     visit("energy", "vector_element_pj", m.vector_element_pj);
     visit("energy", "sram_byte_pj", m.sram_byte_pj);

@@ -69,6 +69,12 @@ const char* name(Queue queue) noexcept {
   return "?";
 }
 
+std::string queue_name(const Machine& machine, std::uint32_t core, Queue queue) {
+  std::string out = name(queue);
+  if (machine.cores > 1) out += "." + std::to_string(core);
+  return out;
+}
+
 std::string print_field(const Field& field, const void* operands) {
   return visit_field(field, operands, [&]<class T>(const T& value) -> std::string {
     char out[48];

@@ -47,6 +47,9 @@ std::span<const ExecutionDef* const> all();
 /// Null for control instructions.
 const ExecutionDef* execution_of(const Operation&) noexcept;
 
+/// A vector unit's lanes are 8 bits wide: a wider element takes several.
+inline std::size_t lanes_of(const Tile& t) noexcept { return size_bytes(t.dtype); }
+
 inline const std::byte* pixel(const std::byte* sram, const Tile& t, std::uint64_t y,
                               std::uint64_t x) noexcept {
   return sram + t.address + y * t.row_stride + x * t.pixel_stride;

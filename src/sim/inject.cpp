@@ -87,8 +87,11 @@ std::optional<Injection> inject(const Program& program, std::uint64_t seed) {
     member = other(member, field, program.machine.semaphores, random);
   });
   result.after = print_field(field, operation.operands());
-  result.text = std::string(name(result.queue)) + "[" + std::to_string(at.index) + "] " +
-                name(operation) + ": " + result.field + " " + result.before + " -> " + result.after;
+  result.instruction =
+      queue_name(program.machine, program.queues[at.queue][at.index].core, result.queue) + "[" +
+      std::to_string(at.index) + "]";
+  result.text = result.instruction + " " + name(operation) + ": " + result.field + " " +
+                result.before + " -> " + result.after;
   return result;
 }
 

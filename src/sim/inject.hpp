@@ -12,7 +12,8 @@ namespace longshore {
 struct Injection {
   Program program;
   Queue queue = Queue::dma_in;
-  std::size_t index = 0;  // into program.queues[queue]
+  std::size_t index = 0;    // into program.queues[queue]
+  std::string instruction;  // "mac[12]"; "mac.1[12]" on a machine of several cores
   std::string field, before, after;
   Role role = Role::number;  // of the operand
   std::string text;          // "mac[12] conv: in_zero 3 -> 4"

@@ -6,6 +6,7 @@
 #include "program/instructions/mark.hpp"
 #include "program/instructions/signal.hpp"
 #include "program/instructions/wait.hpp"
+#include "program/print.hpp"
 #include "sim/attribute_time.hpp"
 #include "sim/costs.hpp"
 #include "sim/dram_server.hpp"
@@ -186,15 +187,16 @@ class EventLoop {
       case Step::Kind::clean:
       case Step::Kind::invalidate:
         ns = machine_.coherent ? 0 : cache_op_ns(machine_, s.bytes);
+        activity = Activity::cache;
         break;
       case Step::Kind::signal:
         ns = machine_.submit_us * 1e3;
-        activity = Activity::dispatch;
+        activity = Activity::waiting;
         break;
       case Step::Kind::wait:
         if (!pass(cpu_, s.semaphore, 1)) return false;
         if (semaphores_[s.semaphore].from_npu) ns = machine_.interrupt_us * 1e3;
-        activity = Activity::dispatch;
+        activity = Activity::waiting;
         break;
     }
     state.phase = EngineState::Phase::timed;
@@ -281,9 +283,7 @@ class EventLoop {
 
 std::string engine_name(const Machine& machine, EngineId e) {
   if (e == cpu_engine(machine)) return "cpu";
-  std::string out = name(static_cast<Queue>(e % queue_count));
-  if (machine.cores > 1) out += "." + std::to_string(e / queue_count);
-  return out;
+  return queue_name(machine, e / queue_count, static_cast<Queue>(e % queue_count));
 }
 
 std::vector<std::vector<std::uint32_t>> engine_lists(const Program& program) {
@@ -305,6 +305,10 @@ const char* name(Activity activity) noexcept {
       return "dispatch";
     case Activity::host:
       return "host";
+    case Activity::cache:
+      return "cache";
+    case Activity::waiting:
+      return "waiting";
     case Activity::idle:
       return "idle";
   }

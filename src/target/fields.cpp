@@ -52,7 +52,7 @@ constexpr MachineField fields[] = {
     {"dram.read_efficiency", "of the peak", 0.01, 1, true, Kind::number},
     {"dram.write_efficiency", "of the peak", 0.01, 1, true, Kind::number},
     {"dram.latency_ns", "per DMA, ns", 0, 1e6, true, Kind::number},
-    {"vector.lanes", "elements per step", 1, 65536, true, Kind::integer},
+    {"vector.lanes", "8-bit elements per step; a 16-bit one counts twice", 1, 65536, true, Kind::integer},
     {"vector.alignment", "of the addresses of vector operands, bytes", 1, 4096, true,
      Kind::integer},
     {"vector.setup_cycles", "per vector instruction, cycles", 0, 1e6, true, Kind::integer},
