@@ -62,6 +62,27 @@ TEST(Difference, TakesFloatsWithinTheBoundAndNanForNan) {
   EXPECT_EQ(print(d.first->at), "[1]");
 }
 
+TEST(Difference, NanAndInfinityForAnythingElseAreInfiniteErrors) {
+  constexpr float inf = std::numeric_limits<float>::infinity(),
+                  nan = std::numeric_limits<float>::quiet_NaN();
+  const Bound bound{.exact = false, .rtol = 1e-3};
+  const auto differ = [&](float got, float want) {
+    Difference d;
+    d.add(make_floats({2}, std::vector<float>{1, got}).view(),
+          make_floats({2}, std::vector<float>{1, want}).view(), bound, 0);
+    EXPECT_EQ(d.equal(), d.sqnr_db() > 0) << got << " for " << want;
+    EXPECT_EQ(d.equal(), d.max_abs == 0) << got << " for " << want;
+    return !d.equal();
+  };
+  for (const float x : {nan, inf, -inf}) {
+    EXPECT_FALSE(differ(x, x));
+    EXPECT_TRUE(differ(x, 1));
+    EXPECT_TRUE(differ(1, x));
+  }
+  EXPECT_TRUE(differ(inf, -inf));
+  EXPECT_TRUE(differ(nan, inf));
+}
+
 TEST(Difference, ErrorsOfWholeRunsAreMeasuredByTheLargestElement) {
   const float want[] = {100, 0}, near[] = {100, 0.009f}, far[] = {100, 0.011f};
   Difference d;

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "forms/form.hpp"
+#include "program/instructions/eltwise.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore::forms {
@@ -11,12 +12,12 @@ namespace {
 struct Function {
   std::string_view name;
   Eltwise::Function code;
-  VectorFunction unit;
+  const VectorFunction* unit;
 };
 constexpr Function functions[] = {
-    {"add", Eltwise::Function::add, VectorFunction::add},
-    {"subtract", Eltwise::Function::subtract, VectorFunction::add},
-    {"multiply", Eltwise::Function::multiply, VectorFunction::multiply},
+    {"add", Eltwise::Function::add, &vector_unit::add},
+    {"subtract", Eltwise::Function::subtract, &vector_unit::add},
+    {"multiply", Eltwise::Function::multiply, &vector_unit::multiply},
 };
 
 const Function* function(const FormSpec& s) {
@@ -27,7 +28,7 @@ const Function* function(const FormSpec& s) {
 
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   if (const Function* f = function(n.spec))
-    out.needs(unit, f->unit);
+    out.needs(unit, *f->unit);
   else
     out.value("its function", n.spec.function, "add, subtract or multiply");
   if (n.node.inputs.size() != 2)
@@ -71,7 +72,7 @@ TileRules rules(const FormNode&, const Machine& m) {
 }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, function(n.spec)->unit,
+  return vector_cycles(m, *function(n.spec)->unit,
                        static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
 }
 

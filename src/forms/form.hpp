@@ -9,6 +9,7 @@
 #include "forms/support/geometry.hpp"
 #include "forms/support/transfer.hpp"
 #include "ir/op.hpp"
+#include "program/instruction.hpp"
 
 namespace longshore::forms {
 

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "forms/form.hpp"
+#include "program/instructions/fill.hpp"
 #include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
 

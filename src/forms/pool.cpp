@@ -1,6 +1,7 @@
 // Windows over height and width, channel by channel: the maximum or the mean.
 #include "base/error.hpp"
 #include "forms/support/mac.hpp"
+#include "program/instructions/pool.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore::forms {
@@ -9,11 +10,11 @@ namespace {
 struct Function {
   std::string_view name;
   Pool::Function code;
-  VectorFunction unit;
+  const VectorFunction* unit;
 };
 constexpr Function functions[] = {
-    {"max", Pool::Function::max, VectorFunction::max_pool},
-    {"average", Pool::Function::average, VectorFunction::average_pool},
+    {"max", Pool::Function::max, &vector_unit::max_pool},
+    {"average", Pool::Function::average, &vector_unit::average_pool},
 };
 
 const Function* function(const FormSpec& s) {
@@ -24,7 +25,7 @@ const Function* function(const FormSpec& s) {
 
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   if (const Function* f = function(n.spec))
-    out.needs(unit, f->unit);
+    out.needs(unit, *f->unit);
   else
     out.value("its function", n.spec.function, "max or average");
   const TensorType &x = n.type(n.data()), &y = n.type(n.result());
@@ -48,7 +49,7 @@ TileRules rules(const FormNode&, const Machine& m) {
 }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, function(n.spec)->unit,
+  return vector_cycles(m, *function(n.spec)->unit,
                        static_cast<std::uint64_t>(t.rows * t.columns * t.channels),
                        static_cast<std::uint64_t>(n.spec.window.taps()));
 }

@@ -1,13 +1,14 @@
 // The same numbers as codes of another scale.
 #include "base/error.hpp"
 #include "forms/form.hpp"
+#include "program/instructions/requantise.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
 
 void limits(const FormNode&, const Unit& unit, Reasons& out) {
-  out.needs(unit, VectorFunction::requantise);
+  out.needs(unit, vector_unit::requantise);
 }
 
 std::vector<Operand> operands(const FormSpec& s) { return {{.input = s.data}}; }
@@ -19,7 +20,7 @@ TileRules rules(const FormNode&, const Machine& m) {
 }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, VectorFunction::requantise,
+  return vector_cycles(m, vector_unit::requantise,
                        static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/form_spec.hpp"
 #include "program/machine.hpp"
+#include "program/vector_function.hpp"
 #include "tensor/dtype.hpp"
 
 namespace longshore {
@@ -46,7 +47,7 @@ class Reasons {
   /// The unit cannot do it at all: what, and the key of the target file that would say it can.
   void lacks(const Unit&, std::string_view what, std::string_view key);
   /// The vector unit has no such function.
-  void needs(const Unit&, VectorFunction);
+  void needs(const Unit&, const VectorFunction&);
   /// Anything else.
   void add(Reason reason) { all_.push_back(std::move(reason)); }
 

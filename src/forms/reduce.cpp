@@ -1,13 +1,14 @@
 // The mean over height and width: tiles of the input add into int32 sums, the last one finishes.
 #include "base/error.hpp"
 #include "forms/form.hpp"
+#include "program/instructions/reduce.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
 
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
-  out.needs(unit, VectorFunction::reduce);
+  out.needs(unit, vector_unit::reduce);
   if (n.spec.function != "mean") out.value("its function", n.spec.function, "mean");
   const TensorType& x = n.type(n.data());
   if (x.rank() < 3 || x.rank() > 4)
@@ -30,7 +31,7 @@ std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine&)
 }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, VectorFunction::reduce,
+  return vector_cycles(m, vector_unit::reduce,
                        static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
 }
 

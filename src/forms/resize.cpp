@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "forms/form.hpp"
+#include "program/instructions/resize.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore::forms {
@@ -30,7 +31,7 @@ void prepare(const Graph& g, const Node& n, FormSpec& s) {
 }
 
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
-  out.needs(unit, VectorFunction::resize);
+  out.needs(unit, vector_unit::resize);
   if (n.spec.function != "nearest") out.value("its function", n.spec.function, "nearest");
   const TensorType &x = n.type(n.data()), &y = n.type(n.result());
   if (x.rank() != 4)
@@ -66,7 +67,7 @@ std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling& t, const Mac
 }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, VectorFunction::resize,
+  return vector_cycles(m, vector_unit::resize,
                        static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
 }
 

@@ -3,13 +3,14 @@
 
 #include "base/error.hpp"
 #include "forms/form.hpp"
+#include "program/instructions/table.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
 
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
-  out.needs(unit, VectorFunction::table);
+  out.needs(unit, vector_unit::table);
   for (std::size_t i = 1; i < n.node.inputs.size(); i++) {
     const ValueId v = n.node.input(i);
     if (v == no_value) continue;
@@ -40,7 +41,7 @@ TileRules rules(const FormNode&, const Machine& m) {
 std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machine&) { return 256; }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, VectorFunction::table,
+  return vector_cycles(m, vector_unit::table,
                        static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "program/instructions/mark.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 #include "base/error.hpp"
 
 namespace longshore::lower {

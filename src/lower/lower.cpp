@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "program/instructions/dma.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 #include "base/error.hpp"
 #include "lower/task.hpp"
 #include "plan/stages.hpp"
@@ -256,11 +259,11 @@ Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().progr
 Tapped lower_tapped(const plan::Plan& plan) { return Lowering(plan, true).run(); }
 
 bool is_tap(const Tapped& tapped, const Instruction& i) {
-  if (const auto* wait = std::get_if<Wait>(&i.operation))
+  if (const auto* wait = i.operation.get_if<Wait>())
     return wait->semaphore >= tapped.first_semaphore;
-  if (const auto* signal = std::get_if<Signal>(&i.operation))
+  if (const auto* signal = i.operation.get_if<Signal>())
     return signal->semaphore >= tapped.first_semaphore;
-  const auto* dma = std::get_if<Dma>(&i.operation);
+  const auto* dma = i.operation.get_if<Dma>();
   return dma != nullptr && dma->dram == Dram::arena && dma->dram_address >= tapped.arena_bytes;
 }
 

@@ -1,6 +1,7 @@
 #include <random>
 
-#include "program/access.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 #include "sim/schedule.hpp"
 
 namespace longshore {
@@ -27,9 +28,9 @@ Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t s
         effect = true;
     } else {
       const Operation& operation = program.queues[e % queue_count][index].operation;
-      if (const auto* w = std::get_if<Wait>(&operation))
+      if (const auto* w = operation.get_if<Wait>())
         wait = w->semaphore, count = w->count;
-      else if (const auto* s = std::get_if<Signal>(&operation))
+      else if (const auto* s = operation.get_if<Signal>())
         signal = s->semaphore, count = s->count;
       else
         effect = !is_control(operation);

@@ -110,6 +110,8 @@ class Reader {
     for (const auto& [key, node] : npu) {
       if (key == "rounding") {
         rounding(node);
+      } else if (key == "dtypes") {
+        dtypes(node);
       } else if (node.is_table()) {
         for (const auto& [inner, value] : *node.as_table())
           field(str(key.str(), ".", inner.str()), inner, value);
@@ -126,7 +128,7 @@ class Reader {
       given_.insert(path);
       return;
     }
-    std::vector<std::string> known = {"rounding"};
+    std::vector<std::string> known = {"rounding", "dtypes"};
     const std::string section = path.substr(0, path.find('.') + 1);
     for (const MachineField& f : machine_fields())
       if (f.key.starts_with(section)) known.emplace_back(f.key);
@@ -146,6 +148,17 @@ class Reader {
           "\"weight_stationary\", \"output_stationary\", \"input_stationary\" or \"block\"");
     }
     return number(node, path, f.lowest, f.highest, f.kind == MachineField::Kind::integer);
+  }
+
+  /// Of codes in tiles; sums are int32 everywhere.
+  void dtypes(const toml::node& node) {
+    t_.machine.dtypes = types(DType::i32);
+    for (const std::string& w : words(node, "npu.dtypes")) {
+      const DType dtype = dtype_named(w);
+      if (dtype == DType::undefined) bad(node, "npu.dtypes", "element types such as \"i8\"");
+      t_.machine.dtypes = t_.machine.dtypes | types(dtype);
+    }
+    if (!t_.machine.dtypes.has(DType::i8)) bad(node, "npu.dtypes", "\"i8\" among them");
   }
 
   void rounding(const toml::node& node) {
@@ -327,6 +340,7 @@ void read(std::string_view source, const std::string& file, Target& target,
 Target parse_target(std::string_view toml, const std::string& file) {
   Target target;
   target.file = file;
+  std::ranges::fill(target.machine.vector_cycles, 0);  // a unit does what has a price
   std::set<std::string> given;
   read(toml, file, target, given, 0);
   if (target.name.empty()) fail(Code::bad_model, file, ": missing key 'name'");

@@ -25,10 +25,19 @@ std::string kib(std::uint64_t bytes) {
   return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
 }
 
+/// What handing over to a node and from it takes, which is no part of its own time.
+std::string beside(const TimeSplit& time) {
+  const double waiting = time.of(Activity::waiting) * 1e-3, cache = time.of(Activity::cache) * 1e-3;
+  std::string out;
+  if (waiting > 0) out += fmt::format("+ {:.1f} us waiting", waiting);
+  if (cache > 0) out += fmt::format("{}+ {:.1f} us cache", out.empty() ? "" : " ", cache);
+  return out;
+}
+
 }  // namespace
 
 double BuildReport::node_ms(std::size_t node) const {
-  if (node < timing.layers.size()) return timing.layers[node].time.total_ns() * 1e-6;
+  if (node < timing.layers.size()) return timing.layers[node].time.own_ns() * 1e-6;
   return plan.placement.nodes[node].cpu_us() * 1e-3;
 }
 
@@ -50,6 +59,7 @@ nlohmann::json to_json(const BuildReport& r) {
   if (p.target.machine.present) {
     for (int a = 0; a < activity_count; a++)
       out["split_ms"][name(Activity(a))] = r.timing.time.ns[a] * 1e-6;
+    out["handover_ms"] = r.timing.handover_ns() * 1e-6;
     out["sram_peak_bytes"] = r.timing.sram_peak_bytes;
     out["sram_bytes"] = p.target.machine.sram_bytes;
     out["dram_peak_bytes"] = r.arena_bytes;
@@ -77,6 +87,10 @@ nlohmann::json to_json(const BuildReport& r) {
                             {"npu_us", n.npu_us() >= 0 ? nlohmann::json(n.npu_us()) : nlohmann::json()},
                             {"move_us", n.move_us},
                             {"reasons", reasons}};
+    if (i < r.timing.layers.size()) {  // beside its own time
+      entry["cache_us"] = r.timing.layers[i].time.of(Activity::cache) * 1e-3;
+      entry["waiting_us"] = r.timing.layers[i].time.of(Activity::waiting) * 1e-3;
+    }
     if (const auto head = fused.find(i); head != fused.end())
       entry["fused_into"] = p.graph.nodes[head->second].origin.name;
     out["nodes"].push_back(std::move(entry));
@@ -100,7 +114,8 @@ void show(std::ostream& out, const BuildReport& r) {
       note = "fused into " + short_name(p.graph.nodes[head->second].origin.name, 30);
     else if (n.on_npu() && us == 0)
       note = "no work: other addresses";
-    if (!n.on_npu() && us == 0 && n.reasons().size() == 1 && n.spec.form == "view") folded++;
+    if (i < r.timing.layers.size()) note += beside(r.timing.layers[i].time);
+    if (!n.on_npu() && us == 0 && n.reasons().size() == 1 && node.op->view) folded++;
     out << fmt::format("{:<32} {:<20} {:<4} {:>9.2f} {:>9.1f} {:>6.1f}{}{}\n",
                        short_name(node.origin.name, 32), short_name(std::string(node.op->name), 20),
                        n.unit(), static_cast<double>(n.macs) * 1e-6, us,
@@ -115,6 +130,11 @@ void show(std::ostream& out, const BuildReport& r) {
           n.cpu_us(), n.npu_us(), n.move_us);
     else
       out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us());
+  }
+  if (p.target.machine.present) {
+    const double us = r.timing.handover_ns() * 1e-3;
+    out << fmt::format("{:<32} {:<20} {:<4} {:>9} {:>9.1f} {:>6.1f}  {}\n", "hand-over", "", "", "",
+                       us, us * 0.1 / total, "cache, waiting, idle: the rows add up to the total");
   }
   out << fmt::format("\ntarget {}: {:.3f} ms predicted, {:.1f} % of {:.3f} GMAC on the NPU\n",
                      p.target.name, r.latency_ms(), p.npu_mac_share() * 100,

@@ -117,7 +117,8 @@ void set_tile(Conv& conv, const FormNode& n, const TileTask& task, TileEmitter& 
   conv.finish = task.box.ends;
   conv.out = e.result();
   if (!task.box.begins || !task.box.ends) {
-    conv.accumulators = {e.accumulators(), conv.out.row_stride * 4, conv.out.pixel_stride * 4};
+    conv.accumulators = {e.accumulators(), conv.out.row_stride * 4, conv.out.pixel_stride * 4,
+                         DType::i32};
   }
   conv.out_h = u32(out.h.size()), conv.out_w = u32(out.w.size()), conv.out_c = u32(out.c.size());
   conv.out_zero = codes.out.zero;

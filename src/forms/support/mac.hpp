@@ -1,6 +1,7 @@
 // What convolutions and matrix products share, whatever their channels do.
 #pragma once
 #include "forms/form.hpp"
+#include "program/instructions/conv.hpp"
 
 namespace longshore::forms {
 

@@ -36,8 +36,8 @@ void Reasons::lacks(const Unit& unit, std::string_view what, std::string_view ke
                   str("choose a target that has ", key)});
 }
 
-void Reasons::needs(const Unit& unit, VectorFunction f) {
-  if (unit.machine.vector_cycles[static_cast<int>(f)] > 0) return;
+void Reasons::needs(const Unit& unit, const VectorFunction& f) {
+  if (unit.machine.cycles_of(f) > 0) return;
   lacks(unit, str(name(f), " in its vector unit"), str("npu.vector.", name(f), "_cycles"));
 }
 

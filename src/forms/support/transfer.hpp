@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "program/instruction.hpp"
+#include "program/instructions/dma.hpp"
 
 namespace longshore::forms {
 
