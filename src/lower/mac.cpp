@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "lower/layer.hpp"
+#include "tensor/activation.hpp"
 
 namespace longshore::lower {
 namespace {
@@ -174,17 +175,10 @@ MacEpilogue mac_epilogue(const Graph& g, const Node& n) {
   const Quantisation& w = g[n.input(1)].type.quant;
   out.in = codes_of(x);
   out.out = codes_of(y);
-  const std::string_view activation = n.attributes.text("activation");
+  Activation activation;
+  require(Activation::from(n.attributes, activation), describe(n));
   Codes& c = out.out;
-  if (activation == "Relu") c.lowest = std::max(c.lowest, c.zero);
-  if (activation == "Clip") {
-    const std::span<const float> range = n.attributes.reals("activation_params");
-    check(range.size() == 2, "a fused Clip without its two numbers");
-    const std::int32_t lowest = c.lowest, highest = c.highest;
-    c.lowest = std::max(lowest, quantise(range[0], c.scale, c.zero, lowest, highest));
-    c.highest =
-        std::max(c.lowest, std::min(highest, quantise(range[1], c.scale, c.zero, lowest, highest)));
-  }
+  activation.narrow(c.scale, c.zero, c.lowest, c.highest);
   const Tensor* bias = g.constant(n.input(2));
   const std::int64_t channels = extent_of(y)->c;
   for (std::int64_t o = 0; o < channels; o++) {

@@ -21,6 +21,7 @@ extern constinit const OpDef op_mean = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::rescale,
+    .first_dim = first_dim_of_broadcast,
     .form = Form::eltwise,
     .examples = {"(a: f32[2,3], b: f32[3], c: f32[]) { y = Mean(a, b, c) return y }",
                  "(a: f16[4]) { y = Mean(a) return y }"},

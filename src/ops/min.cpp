@@ -20,6 +20,7 @@ extern constinit const OpDef op_min = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::rescale,
+    .first_dim = first_dim_of_broadcast,
     .form = Form::eltwise,
     .examples = {"(a: f32[2,3], b: f32[3], c: f32[]) { y = Min(a, b, c) return y }",
                  "(a: u8[4], b: u8[4]) { y = Min(a, b) return y }"},

@@ -65,11 +65,11 @@ void mac(const Graph& g, const Node& n, Reasons& out) {
     if (n.attributes.real("alpha", 1) != 1 || n.attributes.real("beta", 1) != 1)
       no(out, "alpha or beta is not 1", "fold alpha and beta into the weights");
   }
-  const std::string_view activation = n.attributes.text("activation");
-  if (activation == "Clip" && n.attributes.reals("activation_params").size() != 2)
-    no(out, "its Clip lacks activation_params", "give the least and the greatest number there");
-  if (!activation.empty() && activation != "Relu" && activation != "Clip")
-    no(out, str("its activation ", activation, " is no clamp"),
+  Activation activation;
+  if (const Status status = Activation::from(n.attributes, activation); !status.ok())
+    no(out, status.text(), "use an activation that Longshore knows");
+  else if (!activation.narrows())
+    no(out, str("its activation ", n.attributes.text("activation"), " is no clamp"),
        "keep the activation as a node of its own");
 }
 
