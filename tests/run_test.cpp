@@ -177,7 +177,7 @@ TEST(Run, RefusesBrokenPrograms) {
   EXPECT_TRUE(refused([](Program& p) { p.values[1].dtype = static_cast<DType>(99); }));
   EXPECT_TRUE(refused([](Program& p) { p.values[1].storage = Storage::constant; }));
   EXPECT_TRUE(refused([](Program& p) { p.values[1].storage = static_cast<Storage>(99); }));
-  EXPECT_TRUE(refused([](Program& p) { p.values[1].scale = {1.0f}; }));
+  EXPECT_TRUE(refused([](Program& p) { p.values[1].quantisation.scale = {1.0f}; }));
   EXPECT_TRUE(refused([](Program& p) { p.arena_bytes = std::uint64_t{1} << 60; }));
   EXPECT_TRUE(refused([](Program& p) { p.arena_bytes = 0; }));
   EXPECT_TRUE(refused([](Program& p) { p.steps[0].kind = Step::Kind::wait; }));

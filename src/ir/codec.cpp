@@ -33,24 +33,17 @@ void fields(A& a, TensorType& t) {
     a.number(d.value);
     a.text(d.symbol);
   });
-  numbers(a, t.quant.scale);
-  numbers(a, t.quant.zero_point);
-  std::int32_t axis = t.quant.axis;
-  a.number(axis);
-  t.quant.axis = axis;
+  longshore::fields(a, t.quant);
   if constexpr (A::reading) {
     if (!a.ok()) return;
     if (t.rank() > max_rank) a.fault("a value has too many dimensions");
     for (const Dim& d : t.dims)
       if (d.value < -1) a.fault("a dimension is negative");
-    if (t.quant.scale.size() != t.quant.zero_point.size())
-      a.fault("a value has scales without zero points");
-    if (t.quant.scale.size() > 1) {
-      const Dim* d =
-          axis >= 0 && axis < t.rank() ? &t.dims[static_cast<std::size_t>(axis)] : nullptr;
-      if (!d || (d->known() && d->value != static_cast<std::int64_t>(t.quant.scale.size())))
-        a.fault("a value has scales for an axis of another size");
-    }
+    if (!a.ok() || !t.quantised()) return;
+    Shape dims;
+    for (const Dim& d : t.dims) dims.push(d.value);
+    if (!quant_fits(t.quant.view(), dims))
+      a.fault("a value has scales for an axis of another size");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/status.hpp"
 #include "ir/form_spec.hpp"
 #include "ir/graph.hpp"
+#include "tensor/activation.hpp"
 #include "tensor/eval_context.hpp"
 #include "tensor/schema.hpp"
 
@@ -75,8 +76,10 @@ enum class Quant : std::uint8_t {
   none,     // stays in float
   same,     // output has the input's scale and zero point (moves, maximum, views)
   rescale,  // inputs and output have scales of their own; dequantise, eval, quantise
+  join,     // moves of several inputs: one scale for all where their ranges are near, else rescale
   integer,  // has eval_quantised: integer arithmetic with its own formula (docs/numbers.md)
   table,    // element-wise unary: a 256-entry table made by dequantise, eval, quantise
+  recode,   // changes nothing but the representation: Quantize, Dequantize, Requantize
 };
 
 /// One operator: everything that the toolchain knows about it. One file in src/ops defines one.
@@ -99,9 +102,20 @@ struct OpDef {
   /// Multiply-accumulates of one run; null: none. Types are fully known.
   std::int64_t (*macs)(const NodeTypes&) = nullptr;
   Quant quant = Quant::none;
-  /// For operators with weights in input 1 and a bias in input 2: the axis of input 1 that runs
-  /// over the output channels, -1 where none does. Null: input 1 is data as input 0 is.
+  /// Of operators with an input whose role is weights: its axis that runs over the output channels,
+  /// -1 where none does.
   int (*weight_axis)(const NodeTypes&) = nullptr;
+  /// The function of one number that the node computes, if it is one that a product may end with.
+  std::optional<Activation> (*activation)(const NodeTypes&) = nullptr;
+  /// The operator that computes the same and then an activation (tensor/activation.hpp says how its
+  /// attributes tell which); empty where there is none.
+  std::string_view (*fused)(const NodeTypes&) = nullptr;
+  /// Before quantisation: what the integer formula lacks goes into constants or nodes of its own.
+  void (*to_integer)(Node&, Rewriter&) = nullptr;
+  /// Of operators that get scales as inputs: the one that computes the same on quantised types.
+  std::string_view on_codes = {};
+  /// The number that the node wants as the first dim of its data, whatever it is given; 0: any.
+  std::int64_t (*first_dim)(const NodeTypes&) = nullptr;
   /// Where lowest < highest: output 0 lies in there whatever the input is. quantize takes it
   /// instead of the observed range: [0, 1] is scale 1/256, zero point -128.
   float lowest = 0, highest = 0;
@@ -111,7 +125,6 @@ struct OpDef {
   /// Element i of output 0 depends on element i of the inputs that have its dims, and on nothing
   /// else of them: it may be computed in the place of one of them.
   bool elementwise = false;
-  bool joins = false;  // output 0 is the inputs one behind the other along `axis`
   bool picks = false;  // of input 0 only as much is read as output 0 shows
   bool deterministic = true;  // false: random operators, never folded
   /// |got - want| <= float_atol + float_rtol * |want| is how near a fast kernel must come.
@@ -136,6 +149,15 @@ const OpDef* find_op(std::string_view domain, std::string_view name);
 const OpDef& op_named(std::string_view qualified);
 /// "Conv" or "com.microsoft.FusedConv".
 std::string qualified_name(const OpDef&);
+
+/// The node's input with that role, or no_value.
+ValueId input_with(const Node&, InputRole);
+/// The node's weights: its constant input with the role weights or weights_or_data, or no_value.
+ValueId weights_of(const Graph&, const Node&);
+/// What the node does to each number, or nothing where it is no activation.
+std::optional<Activation> activation_of(const Graph&, const Node&);
+/// The node with an activation after it as one node; nothing where there is none of that kind.
+std::optional<Node> fused_with(const Graph&, const Node&, const Activation&);
 
 struct InferOptions {
   std::map<std::string, std::int64_t, std::less<>> dims;    // symbol -> number

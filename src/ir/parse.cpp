@@ -323,6 +323,12 @@ class Parser {
         if (!take_word("axis")) error("axis=");
         expect('=');
         t.quant.axis = static_cast<int>(integer());
+        take(',');
+        if (take_word("block")) {
+          expect('=');
+          t.quant.block = integer();
+          if (t.quant.block < 1) error("a block of at least one element");
+        }
       } else {
         t.quant.scale = {chars<float>("a scale")};
         take(',');

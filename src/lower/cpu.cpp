@@ -38,9 +38,7 @@ ProgramValue program_value(const Value& value, ConstantPool& pool) {
   out.known_rank = value.type.ranked && value.type.rank() <= max_rank;
   if (out.known_rank)
     for (const Dim& d : value.type.dims) out.shape.push(d.value);
-  out.scale = value.type.quant.scale;
-  out.zero_point = value.type.quant.zero_point;
-  out.axis = value.type.quant.axis;
+  out.quantisation = value.type.quant;
   if (value.constant.present()) {
     out.storage = Storage::constant;
     out.offset = pool.add(value.constant);

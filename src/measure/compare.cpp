@@ -153,7 +153,7 @@ std::optional<ValueId> float_value(const Graph& f,
     it = by_name.find(name.substr(0, name.size() - 2));
   if (it == by_name.end()) return {};
   ValueId v = it->second;
-  // A Relu or Clip that became part of the node before it has left no value of its own.
+  // A clamp that became part of the node before it has left no value of its own.
   for (;;) {
     const Node* only = nullptr;
     int users = static_cast<int>(std::ranges::count(f.outputs, v));
@@ -163,7 +163,8 @@ std::optional<ValueId> float_value(const Graph& f,
       for (const Subgraph& s : n.subgraphs)
         users += static_cast<int>(std::ranges::count(s.captures, v));
     }
-    if (users != 1 || !only || (only->op->name != "Relu" && only->op->name != "Clip")) return v;
+    const std::optional<Activation> a = only ? activation_of(f, *only) : std::nullopt;
+    if (users != 1 || !a || a->kind != Activation::Kind::clamp) return v;
     const std::string& next = f[only->outputs[0]].name;
     if (quantised.contains(next) || quantised.contains(next + "_q")) return v;
     v = only->outputs[0];
@@ -188,7 +189,7 @@ std::vector<LayerDifference> compare_precision(const Graph& f, const Graph& q,
   for (std::size_t i = 0; i < q.nodes.size(); i++) {
     const Node& n = q.nodes[i];
     for (ValueId v : n.outputs) {
-      if (v == no_value || n.op->domain == "longshore") continue;
+      if (v == no_value || n.op->quant == Quant::recode) continue;
       const std::optional<ValueId> p = float_value(f, float_names, quantised_names, q[v].name);
       if (!p || !is_float(f[*p].type.dtype)) continue;
       partner[v] = f[*p].name;

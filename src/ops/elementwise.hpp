@@ -53,6 +53,19 @@ inline void infer_broadcast_as(InferContext& c, DType dtype) {
 inline void infer_broadcast(InferContext& c) { infer_broadcast_as(c, DType::undefined); }
 inline void infer_broadcast_bool(InferContext& c) { infer_broadcast_as(c, DType::boolean); }
 
+/// `first_dim` of operators that broadcast: an input of full rank that starts with a number
+/// above 1.
+inline std::int64_t first_dim_of_broadcast(const NodeTypes& n) {
+  int rank = 0;
+  for (ValueId v : n.node.inputs)
+    if (v != no_value) rank = std::max(rank, n.graph[v].type.rank());
+  for (ValueId v : n.node.inputs)
+    if (v != no_value && rank > 0 && n.graph[v].type.rank() == rank &&
+        n.graph[v].type.dims[0].known() && n.graph[v].type.dims[0].value > 1)
+      return n.graph[v].type.dims[0].value;
+  return 0;
+}
+
 /// The broadcast of two known shapes; false where they clash.
 inline bool broadcast_shape(const Shape& a, const Shape& b, Shape& out) {
   out = a.rank >= b.rank ? a : b;

@@ -51,9 +51,11 @@ extern constinit const OpDef op_gather_elements = {
     .doc =
         "y[i][j] = x[indices[i][j]][j] for axis 0, and so on; negative indices count from the end.",
     .since = 13,
-    .schema = {.inputs = {{"data", type_set::any, "T"}, {"indices", type_set::indices}},
-               .outputs = {{"output", type_set::any, "T"}},
-               .attributes = {{"axis"}}},
+    .schema =
+        {.inputs = {{"data", type_set::any, "T"},
+                    {"indices", type_set::indices, {}, Presence::required, InputRole::parameter}},
+         .outputs = {{"output", type_set::any, "T"}},
+         .attributes = {{"axis"}}},
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval,

@@ -11,7 +11,7 @@ extern constinit const OpDef op_longshore_dequantize = {
     .eval = eval_copy,
     .eval_quantised = eval_recode,
     .facts = facts_rank,
-    .quant = Quant::rescale,
+    .quant = Quant::recode,
     .form = [](const NodeTypes&) { return FormSpec{.form = "quantise"}; },
     .examples =
         {"(x: i8[2,3] q(0.5, -3)) { y = longshore.Dequantize(x) return y }",

@@ -58,7 +58,7 @@ extern constinit const OpDef op_reduce_mean = {
     .doc = "The mean over the axes.",
     .since = 18,
     .schema = {.inputs = {{"data", reduce_types, "T"},
-                          {"axes", type_set::int64, {}, Presence::optional}},
+                          {"axes", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"reduced", reduce_types, "T"}},
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,

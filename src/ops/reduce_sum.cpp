@@ -17,7 +17,7 @@ extern constinit const OpDef op_reduce_sum = {
     .doc = "The sum over the axes; 0 for no elements. Integers wrap around.",
     .since = 13,
     .schema = {.inputs = {{"data", reduce_types, "T"},
-                          {"axes", type_set::int64, {}, Presence::optional}},
+                          {"axes", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"reduced", reduce_types, "T"}},
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<13>,

@@ -1,3 +1,4 @@
+#include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
 namespace longshore::ops {
@@ -13,6 +14,7 @@ extern constinit const OpDef op_sigmoid = {
                        [](auto x) { return decltype(x){1} / (decltype(x){1} + std::exp(-x)); }>,
     .facts = facts_rank,
     .quant = Quant::table,
+    .activation = activation_with_attributes<Activation{.kind = Activation::Kind::sigmoid}>,
     .lowest = 0,
     .highest = 1,
     .form = table_form,

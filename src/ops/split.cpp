@@ -104,7 +104,7 @@ extern constinit const OpDef op_split = {
         "Parts along the axis: of the sizes given, or equal ones of which the last may be smaller.",
     .since = 18,
     .schema = {.inputs = {{"input", type_set::any, "T"},
-                          {"split", type_set::int64, {}, Presence::optional}},
+                          {"split", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"outputs", type_set::any, "T", Presence::variadic}},
                .attributes = {{"axis"}, {"num_outputs"}}},
     .normalise = normalise,

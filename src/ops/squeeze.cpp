@@ -71,7 +71,7 @@ extern constinit const OpDef op_squeeze = {
     .doc = "Drops the axes given, whose size must be 1, or all axes of size 1.",
     .since = 25,
     .schema = {.inputs = {{"data", type_set::any, "T"},
-                          {"axes", type_set::int64, {}, Presence::optional}},
+                          {"axes", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"squeezed", type_set::any, "T"}}},
     .normalise = normalise,
     .infer = infer,

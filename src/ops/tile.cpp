@@ -60,8 +60,10 @@ extern constinit const OpDef op_tile = {
     .name = "Tile",
     .doc = "Repeats the whole tensor along each axis.",
     .since = 13,
-    .schema = {.inputs = {{"input", type_set::any, "T"}, {"repeats", type_set::int64}},
-               .outputs = {{"output", type_set::any, "T"}}},
+    .schema =
+        {.inputs = {{"input", type_set::any, "T"},
+                    {"repeats", type_set::int64, {}, Presence::required, InputRole::parameter}},
+         .outputs = {{"output", type_set::any, "T"}}},
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval,

@@ -48,6 +48,7 @@ extern constinit const OpDef op_where = {
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
+    .first_dim = first_dim_of_broadcast,
     .examples = {"(c: bool[3,1], x: f32[2,3,4], y: f32[]) { z = Where(c, x, y) return z }",
                  "(c: bool[4], x: i64[4], y: i64[1]) { z = Where(c, x, y) return z }"},
 };

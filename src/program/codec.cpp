@@ -81,18 +81,10 @@ void fields(A& a, ProgramValue& v) {
   longshore::fields(a, v.shape, true);
   a.number(v.known_rank);
   a.number(v.fixed_shape);
-  numbers(a, v.scale);
-  numbers(a, v.zero_point);
-  std::int32_t axis = v.axis;
-  a.number(axis);
-  v.axis = axis;
+  longshore::fields(a, v.quantisation);
   a.number(v.storage);
   a.number(v.offset);
   a.number(v.view_of);
-  if constexpr (A::reading) {
-    if (a.ok() && v.scale.size() != v.zero_point.size())
-      a.fault("a value has scales without zero points");
-  }
 }
 
 template <class A>

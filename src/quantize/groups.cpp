@@ -12,7 +12,7 @@ namespace {
 constexpr float least_codes = 16;
 
 bool is_join(const Graph& g, const Node& n) {
-  return n.op->joins && data_inputs(g, n).size() > 1;
+  return n.op->quant == Quant::join && data_inputs(g, n).size() > 1;
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ bool is_join(const Graph& g, const Node& n) {
 Groups::Groups(const Graph& g, const Selection& selection) : used_(g.values.size()) {
   for (std::size_t i = 0; i < g.values.size(); i++) parent_.push_back(ValueId(i));
   for (std::size_t i = 0; i < g.nodes.size(); i++) {
-    if (!selection.quantised[i]) continue;
+    if (!selection.integer(i)) continue;
     const Node& n = g.nodes[i];
     const std::vector<std::size_t> data = data_inputs(g, n);
     for (std::size_t k : data) used_[index(n.inputs[k])] = true;
@@ -76,7 +76,7 @@ std::vector<std::string> settle_joins(const Graph& g, Selection& selection, Grou
   const std::vector<int> uses = use_counts(g);
   for (std::size_t i = 0; i < g.nodes.size(); i++) {
     const Node& n = g.nodes[i];
-    if (!selection.quantised[i] || !is_join(g, n)) continue;
+    if (!selection.integer(i) || !is_join(g, n)) continue;
     float widest = 0, narrowest = std::numeric_limits<float>::infinity();
     ValueId wide = no_value, narrow = no_value;
     const std::vector<std::size_t> data = data_inputs(g, n);
@@ -93,7 +93,7 @@ std::vector<std::string> settle_joins(const Graph& g, Selection& selection, Grou
                              b.highest, "]: with one scale the latter would have fewer than ",
                              least_codes,
                              " codes, so the node stays float and the scales stay apart"));
-      selection.quantised[i] = false;
+      selection.precision[i] = Precision::f32;
       selection.reasons[i] = "the ranges of its inputs are too far apart for one scale";
       continue;
     }
@@ -103,7 +103,9 @@ std::vector<std::string> settle_joins(const Graph& g, Selection& selection, Grou
       const std::vector<ValueId>& group = members.at(groups.of(n.inputs[k]));
       return std::all_of(group.begin(), group.end(), [&](ValueId v) {
         const Node* def = g.def(v);
-        return def && uses[index(v)] == 1 && !(def->op->lowest < def->op->highest);
+        return def && uses[index(v)] == 1 && !(def->op->lowest < def->op->highest) &&
+               selection.activations(static_cast<std::size_t>(def - g.nodes.data())) ==
+                   selection.activations(i);
       });
     });
     if (!private_inputs) continue;

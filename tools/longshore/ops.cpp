@@ -18,6 +18,10 @@ const char* name_of(Quant quant) {
       return "same scale";
     case Quant::rescale:
       return "rescaled";
+    case Quant::join:
+      return "one scale or rescaled";
+    case Quant::recode:
+      return "recoded";
     case Quant::integer:
       return "integer";
     case Quant::table:
