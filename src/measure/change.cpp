@@ -247,7 +247,7 @@ class SideBySide {
       b_.memory.invalidate(b_.arena, s.offset, s.bytes);
       std::copy_n(dram_.begin() + static_cast<std::ptrdiff_t>(s.offset), s.bytes,
                   view_.begin() + static_cast<std::ptrdiff_t>(s.offset));
-    } else if (s.kind == Step::Kind::op) {
+    } else if (computes(s)) {
       if (std::ranges::any_of(s.inputs, [&](std::uint32_t v) { return value_differs(v); })) {
         reader(s.layer);
         effect_.sensitive_reader = true;  // a step of the CPU is not tried with other contents

@@ -34,6 +34,8 @@ const char* name(Step::Kind kind) {
       return "clean";
     case Step::Kind::invalidate:
       return "invalidate";
+    case Step::Kind::copy:
+      return "copy";
   }
   return "?";
 }
@@ -125,8 +127,10 @@ std::string print(const Step& step) {
   switch (step.kind) {
     case Step::Kind::op:
     case Step::Kind::view:
-      out += " " + (step.domain.empty() ? step.name : step.domain + "." + step.name) +
-             list(step.inputs) + " -> " + list(step.outputs);
+    case Step::Kind::copy:
+      if (!step.name.empty()) out += " ";
+      out += (step.domain.empty() ? step.name : step.domain + "." + step.name) + list(step.inputs) +
+             " -> " + list(step.outputs);
       break;
     case Step::Kind::wait:
     case Step::Kind::signal:

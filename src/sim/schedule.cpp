@@ -176,6 +176,7 @@ class EventLoop {
     Activity activity = Activity::host;
     switch (s.kind) {
       case Step::Kind::op:
+      case Step::Kind::copy:
         ns = s.cost_us * 1e3;
         break;
       case Step::Kind::view:

@@ -58,6 +58,7 @@ Status Simulator::run(std::span<std::byte> arena, Host& host,
     const Step& step = program.steps[effect.index];
     switch (step.kind) {
       case Step::Kind::op:
+      case Step::Kind::copy:
         LONGSHORE_TRY(host.run_step(step, effect.index, arena));
         for (std::uint32_t v : step.outputs) mark_written(v);
         break;

@@ -2,6 +2,7 @@
 #include "base/codec.hpp"
 #include "tensor/attribute.hpp"
 #include "tensor/requantise.hpp"
+#include "tensor/state.hpp"
 
 namespace longshore {
 
@@ -24,6 +25,15 @@ void fields(A& a, Shape& s, bool unknown_dims = false) {
     if constexpr (A::reading)
       if (a.ok() && d < (unknown_dims ? -1 : 0)) a.fault("a dimension is negative");
   }
+}
+
+template <class A>
+void fields(A& a, std::vector<StateSlot>& states) {
+  a.list(states, 16, [&](StateSlot& s) {
+    a.number(s.input);
+    a.number(s.output);
+    a.number(s.capacity);
+  });
 }
 
 /// A small tensor with its bytes: attributes. Weights lie elsewhere.
