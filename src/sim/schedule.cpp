@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/guard.hpp"
 #include "sim/attribute_time.hpp"
 #include "sim/costs.hpp"
 #include "sim/dram_server.hpp"
@@ -309,6 +310,8 @@ const char* name(Activity activity) noexcept {
   return "?";
 }
 
-Result<Schedule> schedule(const Program& program) noexcept { return EventLoop(program).run(); }
+Result<Schedule> schedule(const Program& program) noexcept {
+  return guarded([&] { return EventLoop(program).run(); });
+}
 
 }  // namespace longshore
