@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "allocations.hpp"
 #include "cpu/bind.hpp"
 #include "measure/runner.hpp"
 #include "random.hpp"
@@ -50,6 +51,7 @@ class Kernels : public testing::TestWithParam<Isa> {
     for (const std::string& name : runner.kernels()) ASSERT_EQ(name, kernel);
     const std::vector<Tensor> want = evaluate(g, in), got = runner.run(in);
     ASSERT_EQ(got.size(), want.size());
+    EXPECT_LE(allocations_of_a_run(g, in, true, GetParam(), threads), 0);
     const OpDef& op = *g.nodes.back().op;
     for (std::size_t i = 0; i < got.size(); i++)
       compare(got[i], want[i], op.float_rtol, op.float_atol);

@@ -71,6 +71,13 @@ TEST_P(RunExample, FastKernelsStayWithinTheBound) {
     expect_near(got[i], want[i], GetParam().op->float_rtol * 2, GetParam().op->float_atol * 2);
 }
 
+TEST_P(RunExample, ALaterRunAllocatesNothing) {
+  const Graph g = parse(GetParam().text);
+  const std::vector<Tensor> in = random_inputs(g, seed());
+  for (bool fast : {false, true})
+    EXPECT_LE(allocations_of_a_run(g, in, fast, {}, 2), 0) << (fast ? "fast kernels" : "eval");
+}
+
 INSTANTIATE_TEST_SUITE_P(Run, RunExample, testing::ValuesIn(cases()), [](const auto& info) {
   std::string name = qualified_name(*info.param.op) + "_" + std::to_string(info.index);
   std::replace(name.begin(), name.end(), '.', '_');

@@ -122,7 +122,7 @@ TEST(Target, SaysWhatIsWrongAndWhere) {
 
 TEST(Target, EveryMissingNumberIsNamed) {
   const std::string text = [] {
-    const Result<SharedBlob> blob = map_file(load_target("shore-1").file);
+    const Result<SharedBlob> blob = read_file(load_target("shore-1").file);
     const auto bytes = (*blob)->bytes();
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }();

@@ -116,7 +116,7 @@ class Lowering {
     const ProgramValue& source = program.values[index(def->inputs[0])];
     ProgramValue& to = program.values[index(v)];
     if (source.storage == Storage::constant)
-      to.storage = Storage::constant, to.offset = source.offset;
+      to.storage = Storage::constant, to.offset = source.offset, to.constant = source.constant;
     if (source.storage == Storage::input)
       to.storage = Storage::view, to.view_of = id(def->inputs[0]);
     if (source.storage == Storage::view) to.storage = Storage::view, to.view_of = source.view_of;
@@ -190,7 +190,7 @@ class Lowering {
     const auto at = static_cast<std::size_t>(std::ranges::find(plan_.staged_inputs, v) -
                                              plan_.staged_inputs.begin());
     Step copy;
-    copy.name = "Identity";
+    copy.kind = Step::Kind::copy;
     copy.inputs = {id(v)};
     copy.outputs = {static_cast<std::uint32_t>(g_.values.size() + at)};
     const ProgramValue& to = p().values[copy.outputs[0]];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "program/instruction_def.hpp"
 #include "tensor/codec.hpp"
 
@@ -11,7 +12,7 @@ namespace longshore {
 template <>
 inline constexpr unsigned enumerators<Storage> = 6;
 template <>
-inline constexpr unsigned enumerators<Step::Kind> = 6;
+inline constexpr unsigned enumerators<Step::Kind> = 7;
 template <>
 inline constexpr unsigned enumerators<Queue> = queue_count;
 template <>
@@ -165,6 +166,7 @@ void fields(A& a, Program& p, int depth) {
   texts(a, p.layers);
   a.number(p.arena_bytes);
   a.number(p.arena_lower_bound);
+  longshore::fields(a, p.states);
 }
 
 void set_constants(Program& p, const SharedBlob& constants) {
@@ -182,14 +184,16 @@ std::vector<std::byte> encode(const Program& p) {
 }
 
 Result<Program> decode_program(std::span<const std::byte> bytes, const SharedBlob& constants) {
-  Decoder decoder(bytes);
-  Program p;
-  fields(decoder, p, 0);
-  decoder.finish();
-  if (!decoder.ok())
-    return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
-  set_constants(p, constants);
-  return p;
+  return guarded([&]() -> Result<Program> {
+    Decoder decoder(bytes);
+    Program p;
+    fields(decoder, p, 0);
+    decoder.finish();
+    if (!decoder.ok())
+      return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
+    set_constants(p, constants);
+    return p;
+  });
 }
 
 }  // namespace longshore

@@ -58,6 +58,7 @@ ReadResult read_text(const std::string& path, const ReadOptions& options = {});
 
 /// The graph that a bundle (.lsb) was compiled from; program/bundle.hpp reads the rest.
 ReadResult read_bundle_graph(const std::string& path);
+ReadResult read_bundle_graph(const SharedBlob& file, const std::string& path);
 
 /// A tensor file, told by its content: .npy, or ONNX's TensorProto (.pb). Throws Error.
 Tensor read_tensor(const std::string& path);

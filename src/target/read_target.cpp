@@ -313,7 +313,7 @@ void read_base(const std::string& like, const std::string& where, const std::str
       if (t.name == like) base = t.file;
   if (base.empty())
     fail(Code::bad_model, where, ": like: expected the name of a target, found '", like, "'");
-  const Result<SharedBlob> blob = map_file(base, std::size_t{1} << 20);
+  const Result<SharedBlob> blob = read_file(base, std::size_t{1} << 20);
   if (!blob.ok()) fail(blob.status().code(), where, ": like: ", base, ": ", blob.status().text());
   const std::span<const std::byte> bytes = (*blob)->bytes();
   read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, base, target, given, depth + 1);

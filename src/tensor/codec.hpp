@@ -3,6 +3,7 @@
 #include "tensor/attribute.hpp"
 #include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
+#include "tensor/state.hpp"
 
 namespace longshore {
 
@@ -40,6 +41,15 @@ void fields(A& a, Quantisation& q) {
     if (a.ok() && (q.scale.size() != q.zero_point.size() || q.block < 0))
       a.fault("a value has scales without zero points");
   }
+}
+
+template <class A>
+void fields(A& a, std::vector<StateSlot>& states) {
+  a.list(states, 16, [&](StateSlot& s) {
+    a.number(s.input);
+    a.number(s.output);
+    a.number(s.capacity);
+  });
 }
 
 /// A small tensor with its bytes: attributes. Weights lie elsewhere.

@@ -143,7 +143,7 @@ int compare_int8(const Options& o, const ReadResult& model, const Graph& plain) 
 }
 
 bool is_bundle_file(const std::string& path) {
-  const Result<SharedBlob> file = map_file(path);
+  const Result<SharedBlob> file = read_file(path);
   return file.ok() && is_bundle((*file)->bytes());
 }
 

@@ -65,7 +65,7 @@ ModelEngine::ModelEngine(const EngineOptions& o) {
 }
 
 void ModelEngine::load(const EngineOptions& o) {
-  Result<SharedBlob> file = map_file(o.model.path);
+  Result<SharedBlob> file = read_file(o.model.path);
   require(file.status());
   const bool bundle = is_bundle((*file)->bytes());
   std::optional<Program> program;

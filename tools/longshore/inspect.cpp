@@ -117,7 +117,7 @@ struct BundleFacts {
 };
 
 std::optional<BundleFacts> bundle_facts(const std::string& path) {
-  const Result<SharedBlob> file = map_file(path);
+  const Result<SharedBlob> file = read_file(path);
   require(file.status());
   if (!is_bundle((*file)->bytes())) return {};
   const Result<Bundle> bundle = Bundle::open(path);

@@ -21,8 +21,13 @@ class DepthwiseI8Kernel final : public BoundKernel {
         epilogue_(std::move(epilogue)),
         is_signed_(r.input(0).dtype == DType::i8),
         zero_(r.input(0).quant.zero_point[0]) {
-    const auto* w = static_cast<const std::int8_t*>(r.input(1).constant);
-    weights_.assign(w, w + s_.groups * s_.window.taps());
+    const std::int64_t n = s_.groups * s_.window.taps();
+    pack_ = r.pack(1, {"depthwise_i8", {n}}, static_cast<std::size_t>(n) * sizeof(std::int16_t),
+                   [&](std::byte* to) {
+                     std::copy_n(static_cast<const std::int8_t*>(r.input(1).constant), n,
+                                 reinterpret_cast<std::int16_t*>(to));
+                   });
+    weights_ = reinterpret_cast<const std::int16_t*>(pack_.get());
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
@@ -47,7 +52,7 @@ class DepthwiseI8Kernel final : public BoundKernel {
                      [zero](std::uint8_t q) { return static_cast<std::int16_t>(q - zero); });
       const std::int64_t channel = plane % s_.groups;
       const std::int16_t* from[most_taps];
-      const DepthwiseRowI8 row{from, weights_.data() + channel * w.taps(),
+      const DepthwiseRowI8 row{from, weights_ + channel * w.taps(),
                                static_cast<std::size_t>(w.taps()), sums,
                                static_cast<std::size_t>(w.out[2])};
       for (std::int64_t i = 0; i < w.out[1]; i++) {
@@ -74,7 +79,8 @@ class DepthwiseI8Kernel final : public BoundKernel {
   Epilogue epilogue_;
   bool is_signed_;
   std::int32_t zero_;
-  std::vector<std::int16_t> weights_;
+  Pack pack_;
+  const std::int16_t* weights_ = nullptr;
 };
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
