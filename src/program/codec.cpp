@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/guard.hpp"
+#include "base/limits.hpp"
 #include "program/instruction_def.hpp"
 #include "tensor/codec.hpp"
 
@@ -19,8 +20,6 @@ template <>
 inline constexpr unsigned enumerators<Dataflow> = 4;
 
 namespace {
-
-constexpr int depth_limit = 32;
 
 struct VectorPrice {
   std::string name;
@@ -149,7 +148,7 @@ void fields(A& a, Step& s, int depth) {
 template <class A>
 void fields(A& a, Program& p, int depth) {
   if constexpr (A::reading) {
-    if (depth > depth_limit) return a.fault("programs are nested too deep");
+    if (depth > deepest_nesting) return a.fault("programs are nested too deep");
   }
   fields(a, p.machine);
   a.number(p.numbers);

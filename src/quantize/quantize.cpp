@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/error.hpp"
@@ -135,7 +136,7 @@ class Quantiser {
     std::map<ValueId, Histogram> histograms;  // by observed value
     std::map<ValueId, Histogram> of_group;    // merged
     for (const auto& [group, values] : members) {
-      const RangeStatistics s = groups.statistics(group, seen_);
+      const RangeStatistics s = joined_statistics(values, seen_);
       const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts;
       for (ValueId v : values) {
         const Node* def = in_.def(v);
@@ -161,7 +162,7 @@ class Quantiser {
   /// Scale and zero point of a group in codes of one type.
   void choose(const Groups& groups, ValueId group, const std::vector<ValueId>& values,
               const Histogram* histogram, DType dtype) {
-    const RangeStatistics s = groups.statistics(group, seen_);
+    const RangeStatistics s = joined_statistics(values, seen_);
     const CodeRange codes = code_range(dtype);
     ValueRecord record;
     record.observed = s.range();
@@ -208,7 +209,7 @@ class Quantiser {
 
   /// A Relu or Clip whose output range starts and ends at its bounds does nothing that saturation
   /// does not do: the node before it writes the clamped range, and the clamp goes. Found by trying
-  /// all codes, so it holds for every table operator.
+  /// all codes and numbers beyond them, so it holds for every table operator.
   void absorb_clamps() {
     const std::vector<int> uses = use_counts(in_);
     for (std::size_t i = in_.nodes.size(); i-- > 0;) {
@@ -219,18 +220,28 @@ class Quantiser {
       if (!def || !selected(*def) || uses[index(from)] != 1 || def->op->quant == Quant::same)
         continue;
       const DType t = type_of_node(n);
-      if (type_of_node(*def) != t || !is_identity(n, scales_.at({to, t}), t)) continue;
+      if (type_of_node(*def) != t || !only_saturates(n, scales_.at({to, t}), t)) continue;
       scales_[{from, t}] = scales_.at({to, t});
       records_.erase(from);
       absorbed_.insert(i);
     }
   }
 
-  bool is_identity(const Node& n, ScaleAndZero q, DType dtype) const {
+  /// Whether the function maps each number to the code that the number itself has: within the
+  /// codes' range it is the identity, and outside it ends at the code where saturation ends. |x| is
+  /// the identity from 0 on, but what lies below does not become 0.
+  bool only_saturates(const Node& n, ScaleAndZero q, DType dtype) const {
     const CodeRange codes = code_range(dtype);
     std::vector<float> values;
-    for (int c = codes.lowest; c <= codes.highest; c++)
+    const int beyond = 2 * (codes.highest - codes.lowest + 1);
+    for (int c = codes.lowest - beyond; c <= codes.highest + beyond; c++)
       values.push_back(dequantise(c, q.scale, q.zero_point));
+    for (float x = values.back(); std::isfinite(x); x *= 1.5f) {
+      values.push_back(x);
+      values.push_back(-x);
+    }
+    values.push_back(std::numeric_limits<float>::infinity());
+    values.push_back(-std::numeric_limits<float>::infinity());
     std::vector<Tensor> inputs = {
         make_floats(Shape{static_cast<std::int64_t>(values.size())}, values)};
     for (std::size_t k = 1; k < n.inputs.size(); k++) {
@@ -239,10 +250,11 @@ class Quantiser {
       if (inputs.back().present() && inputs.back().elements() != 1) return false;
     }
     const std::vector<Tensor> out = evaluate_node(in_, n, inputs);
-    for (int c = codes.lowest; c <= codes.highest; c++) {
-      const float y = out[0].values<float>()[static_cast<std::size_t>(c - codes.lowest)];
-      if (quantise(y, q.scale, q.zero_point, codes.lowest, codes.highest) != c) return false;
-    }
+    const auto code = [&](float x) {
+      return quantise(x, q.scale, q.zero_point, codes.lowest, codes.highest);
+    };
+    for (std::size_t i = 0; i < values.size(); i++)
+      if (code(out[0].values<float>()[i]) != code(values[i])) return false;
     return true;
   }
 
