@@ -148,6 +148,8 @@ class Lowering {
           add_tap(v, program, taps_[index(a.parent)].offset);
         else if (wanted[index(v)] || shown)
           add_tap(v, program, {});
+        else if (npu_node(static_cast<std::size_t>(g_[v].def)) && a.parent != no_value)
+          out_.without_bytes.push_back(v);
       }
   }
 

@@ -61,6 +61,7 @@ ComparedBundle compile_compared(const std::string& file, Graph graph, const Targ
   for (const plan::Layer& l : plan.layers)
     for (const plan::Stage& stage : l.stages) out.layers[l.head()].insert(stage.node);
   out.tapped = lower::lower_tapped(plan);
+  for (ValueId v : out.tapped->without_bytes) out.without_bytes.insert(out.graph[v].name);
   out.program = lower::remove_taps(*out.tapped);
   return out;
 }
