@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 namespace longshore {
@@ -53,28 +52,6 @@ Result<SharedBlob> map_file(const std::string& path, std::size_t limit_bytes) {
   auto mapping = std::make_shared<const Mapping>(data, size);
   return std::make_shared<const Blob>(
       std::span<const std::byte>(static_cast<const std::byte*>(data), size), mapping);
-}
-
-Status write_file(const std::string& path, std::span<const std::byte> bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.fd < 0) return failure(path, "create a file beside");
-  const auto give_up = [&](const char* what) {
-    const Status status = failure(path, what);
-    ::unlink(temporary.c_str());
-    return status;
-  };
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return give_up("write");
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(file.fd, 0666 & ~mask) != 0 || ::fsync(file.fd) != 0) return give_up("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up("replace");
-  return {};
 }
 
 }  // namespace longshore

@@ -12,8 +12,11 @@ namespace longshore {
 Result<SharedBlob> map_file(const std::string& path,
                             std::size_t limit_bytes = std::size_t{1} << 36);
 
-/// Writes a temporary file beside `path`, syncs it, then renames: the old file or the new one,
-/// never half of one.
+/// The old file or the new one, never half of one, and on disk when this returns: the bytes go to a
+/// file beside it that has no name where the file system can do that (so nothing stays behind
+/// whatever ends the process), and take its place when they are complete. Links are followed, the
+/// mode of an old file stays. What is no regular file (a device, a pipe) gets the bytes as they
+/// come.
 Status write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace longshore
