@@ -78,7 +78,8 @@ TEST(Target, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(message("name = 3"), HasSubstr("t.toml:1: name: expected a string, found 3"));
   EXPECT_THAT(message("name = "), HasSubstr("t.toml:1: not TOML"));
   EXPECT_THAT(message("doc = \"x\""), HasSubstr("missing key 'name'"));
-  EXPECT_THAT(message("name = \"x\""), HasSubstr("missing key 'cpu.cores'"));
+  EXPECT_THAT(message("name = \"x\""), AllOf(HasSubstr("missing keys 'cpu.cores', 'cpu.ghz'"),
+                                             HasSubstr("`like = \"NAME\"`")));
   EXPECT_THAT(message(like("nqu = 1")),
               HasSubstr("t.toml:3: unknown key 'nqu'; expected one of: name, doc, like, npu"));
   EXPECT_THAT(message(like("[npu.mac]\nrow = 8")),

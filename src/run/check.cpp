@@ -209,7 +209,7 @@ class Check {
     if (!in.fixed_shape)
       return Status::error(Code::unsupported, "state '%.80s': its dims must be known",
                            in.name.c_str());
-    if (in.dtype != out.dtype || in.scale != out.scale || in.zero_point != out.zero_point ||
+    if (in.dtype != out.dtype || !(in.quantisation == out.quantisation) ||
         (out.fixed_shape && !(in.shape == out.shape)))
       return bad("it becomes a value of another type");
     if (s.capacity > 0 && s.capacity < value_bytes(in)) return bad("its capacity is too small");

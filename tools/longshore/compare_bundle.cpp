@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "program/bundle.hpp"
+#include "compile/bundle_file.hpp"
+#include "compile/compile.hpp"
 #include "program/codec.hpp"
 #include "progress.hpp"
 #include "read/read.hpp"
@@ -31,7 +32,7 @@ void add_views(const Graph& g, std::span<const Tensor> inputs, Values& values) {
   };
   for (const Node& n : g.nodes) {
     const ValueId v = n.output();
-    if (n.op->form != Form::view || v == no_value || values.contains(g[v].name)) continue;
+    if (!n.op->view || v == no_value || values.contains(g[v].name)) continue;
     const std::optional<Shape> shape = g[v].type.shape();
     const Tensor* from = bytes_of(n.inputs[0]);
     if (from && shape && shape->elements() == from->elements())
@@ -51,42 +52,48 @@ std::vector<std::string> ComparedBundle::nodes_of(std::size_t layer) const {
 }
 
 ComparedBundle compile_compared(const std::string& file, Graph graph, const Target& target) {
+  compile::Options options;
+  options.model.emplace().graph = std::move(graph);
+  options.source.path = file;
+  options.first = compile::Stage::place;
+  options.target = target;
+  options.taps = true;
+  options.verify = options.predict = false;
+  compile::Compiled c = compile::compile(options);
   ComparedBundle out;
   out.file = file;
-  out.graph = std::move(graph);
+  out.graph = std::move(c.graph);
   out.target = target;
-  const plan::Plan plan = lower::timed_plan(place(out.graph, target));
-  for (std::size_t i = 0; i < plan.placement.nodes.size(); i++)
-    if (plan.placement.nodes[i].on_npu()) out.npu.insert(i);
-  for (const plan::Layer& l : plan.layers)
+  for (std::size_t i = 0; i < c.plan.placement.nodes.size(); i++)
+    if (c.plan.placement.nodes[i].on_npu()) out.npu.insert(i);
+  for (const plan::Layer& l : c.plan.layers)
     for (const plan::Stage& stage : l.stages) out.layers[l.head()].insert(stage.node);
-  out.tapped = lower::lower_tapped(plan);
+  out.tapped = std::move(c.tapped);
   for (ValueId v : out.tapped->without_bytes) out.without_bytes.insert(out.graph[v].name);
-  out.program = lower::remove_taps(*out.tapped);
+  out.program = std::move(c.program);
   return out;
 }
 
 ComparedBundle open_compared(const std::string& path) {
-  const Result<Bundle> bundle = Bundle::open(path);
-  require(bundle.status());
-  Result<Program> program = bundle->program();
-  require(program.status(), path);
+  std::optional<compile::BundleFile> bundle = compile::open_bundle(path);
+  if (!bundle) fail(Code::bad_argument, path, ": a bundle made by build expected, it is a model");
   Graph graph = read_bundle_graph(path).graph;
-  if (!program->machine.present) {
+  if (!bundle->program.machine.present) {
     ComparedBundle out;
     out.file = path;
     out.graph = std::move(graph);
-    out.program = std::move(*program);
+    out.program = std::move(bundle->program);
     return out;
   }
-  ComparedBundle out = compile_compared(
-      path, std::move(graph), parse_target(bundle->text(Section::target), path + ": target"));
-  if (!same(out.program, *program))
+  ComparedBundle out =
+      compile_compared(path, std::move(graph),
+                       parse_target(bundle->bundle.text(Section::target), path + ": target"));
+  if (!same(out.program, bundle->program))
     fail(
         Code::bad_model, path,
         ": its program is not what this version of longshore makes of its graph and target, so its "
         "layers cannot be looked at: build it anew");
-  out.program = std::move(*program);
+  out.program = std::move(bundle->program);
   return out;
 }
 
@@ -140,8 +147,11 @@ CompareReport BundleComparison::report() const {
 
 CompareReport compare_simulator(const ComparedBundle& b, std::size_t samples,
                                 const SampleSource& sample) {
-  require(verified(b.program), b.file);
-  require(verified(b.tapped->program), b.file + ": tap variant");
+  // Both were made here, of a graph and a target that were read: a refusal is our fault.
+  for (const Program* p : {&b.program, &b.tapped->program})
+    for (const Refusal& r : verify(*p, 1))
+      fail(Code::internal, b.file, ": this is a bug: the verifier refuses the program",
+           p == &b.program ? ": " : " with taps: ", r.text);
   BundleComparison comparison(b, b.program, b.tapped->program);
   Progress progress("comparing");
   for (std::size_t i = 0; i < samples; i++) {

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
+#include "say.hpp"
 
 namespace longshore {
 namespace {
@@ -25,8 +26,7 @@ std::string shortest(double x, int digits) {
 }
 
 std::string fitted(std::string text, std::size_t width, bool right) {
-  if (text.size() > width)
-    text = "..." + text.substr(text.size() - width + 3);  // the end tells names apart
+  text = short_name(text, width);
   return right ? std::string(width - text.size(), ' ') + text
                : text + std::string(width - text.size(), ' ');
 }
@@ -57,10 +57,8 @@ std::size_t nodes_of(const CompareReport& r) {
   return nodes.size();
 }
 
-nlohmann::json number(double x) {
-  if (std::isfinite(x)) return x;
-  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
-}
+/// Null where it is not finite: no noise at all, or NaN among the elements.
+nlohmann::json number(double x) { return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(); }
 
 nlohmann::json index_of(const Shape& s) {
   nlohmann::json out = nlohmann::json::array();

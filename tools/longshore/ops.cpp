@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "say.hpp"
 #include "ir/op.hpp"
 #include "target/target.hpp"
 
@@ -60,7 +61,7 @@ int run(bool json) {
                       {"npu", std::string(form_name(*op))},
                       {"types", types(op->schema)},
                       {"replaced_on_import", op->eval == nullptr}});
-    std::cout << nlohmann::json{{"operators", list}}.dump() << "\n";
+    print_json({{"operators", list}});
     return exit_code::yes;
   }
   const auto column = [](std::string text, std::size_t width) {

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "command.hpp"
+#include "say.hpp"
 #include "target/target.hpp"
 
 namespace longshore::commands {
@@ -94,7 +95,7 @@ int run(const Options& o) {
   if (!o.target.empty()) {
     const Target t = load_target(o.target);
     if (o.json)
-      std::cout << target_json(t).dump() << "\n";
+      print_json(target_json(t));
     else
       show(t);
     return exit_code::yes;
@@ -113,7 +114,7 @@ int run(const Options& o) {
     else
       std::cout << fmt::format("{:<16} {}\n", n.name, doc);
   }
-  if (o.json) std::cout << list.dump() << "\n";
+  if (o.json) print_json(list);
   return exit_code::yes;
 }
 
