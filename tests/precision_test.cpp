@@ -29,8 +29,8 @@ std::vector<std::vector<Tensor>> samples(const Graph& g, int count) {
   return out;
 }
 
-/// Constants of the net: multiples of 1/64 whose largest is 127/64 in each channel, so that 8 bits
-/// hold them exactly. `exact` false: any floats.
+/// Constants of the net: multiples of 1/64 whose largest is 127/64 in each row and column, so that
+/// 8 bits hold them exactly. `exact` false: any floats.
 Graph net(std::string_view text, bool exact) {
   Graph g = parse(text);
   std::mt19937 rng(seed());
@@ -41,7 +41,8 @@ Graph net(std::string_view text, bool exact) {
     std::vector<float> values;
     const std::int64_t each = v.constant.elements() / v.constant.shape[0];
     for (std::int64_t i = 0; i < v.constant.elements(); i++) {
-      const float code = i % each == 0 ? 127.0f : static_cast<float>(rng() % 255) - 127.0f;
+      const float code =
+          i % each == 0 || i < each ? 127.0f : static_cast<float>(rng() % 255) - 127.0f;
       values.push_back(exact ? code / 64 : normal(rng));
     }
     v.constant = make_floats(v.constant.shape, values);

@@ -231,7 +231,7 @@ TEST(Quantize, GemmGetsItsChannelsOnAxis0AndItsFactorsFolded) {
       "(x: f32[2,3]) { w = f32[3,4]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9,-1.0,0.5,0.1} b = "
       "f32[1,4]{1,2,3,4} "
       "y = Gemm(x, w, b, alpha=0.5, beta=2.0) return y }");
-  const Value& w = value_named(q.after, "w_rows_q");
+  const Value& w = value_named(q.after, "w_prepared_q");
   EXPECT_EQ(w.constant.shape, (Shape{4, 3}));
   EXPECT_FLOAT_EQ(w.type.quant.scale[1], 1.0f * 0.5f / 127);
   EXPECT_GT(sqnr(q.before, q.after), 30);

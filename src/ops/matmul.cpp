@@ -79,8 +79,7 @@ std::int64_t macs(const NodeTypes& n) {
 /// Of matrices, and with constant weights, as the integer FusedGemm needs them.
 std::string_view fused(const NodeTypes& n) {
   const bool gemm = n.graph.constant(n.node.input(1)) && n.input(1).rank() == 2 &&
-                    n.input(0).ranked && n.input(0).rank() == 2 &&
-                    type_set::float_types.has(n.graph.constant(n.node.input(1))->dtype);
+                    n.input(0).ranked && n.input(0).rank() == 2;
   return gemm ? "com.microsoft.FusedGemm" : "";
 }
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "ir/op.hpp"
+#include "ir/recode.hpp"
 #include "quantize/select.hpp"
 #include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
@@ -70,7 +70,7 @@ class Folder {
       return;
     }
     Node r = n;
-    r.op = &op_named("longshore.Requantize");
+    r.op = &ops::op_longshore_requantize;
     r.inputs = {from};
     out_.nodes.push_back(std::move(r));
   }
@@ -201,7 +201,7 @@ class Folder {
       moved.dtype = from.dtype;
       folded.outputs[o] = out_.add_value(g_[to].name + "_moved", moved);
       Node r = *t.quantize;
-      r.op = &op_named("longshore.Requantize");
+      r.op = &ops::op_longshore_requantize;
       r.inputs = {folded.outputs[o]};
       after.push_back(std::move(r));
       return;

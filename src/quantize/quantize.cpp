@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "ir/op.hpp"
+#include "ir/recode.hpp"
 #include "quantize/groups.hpp"
 #include "quantize/prepare.hpp"
 #include "tensor/quant.hpp"
@@ -343,11 +343,11 @@ class Quantiser {
       out_[to].type = type;
     } else if (made != made_.end() && codes_.contains({v, made->second})) {
       to = out_.add_value(str(in_[v].name, "_", name(dtype)), type);
-      append("longshore.Requantize", {codes_.at({v, made->second})}, to);
+      append(ops::op_longshore_requantize, {codes_.at({v, made->second})}, to);
     } else {
       const ValueId from = as_float(v);
       to = out_.add_value(first ? in_[v].name + "_q" : str(in_[v].name, "_", name(dtype)), type);
-      append("longshore.Quantize", {from}, to);
+      append(ops::op_longshore_quantize, {from}, to);
     }
     codes_[{v, dtype}] = to;
     return to;
@@ -368,13 +368,13 @@ class Quantiser {
           "a value is used before it is computed");
     const ValueId from = codes_.at({v, made->second});
     to = out_.add_value(output ? in_[v].name : in_[v].name + "_f", {});
-    append("longshore.Dequantize", {from}, to);
+    append(ops::op_longshore_dequantize, {from}, to);
     return to;
   }
 
-  void append(std::string_view op, std::vector<ValueId> inputs, ValueId output) {
+  void append(const OpDef& op, std::vector<ValueId> inputs, ValueId output) {
     Node n;
-    n.op = &op_named(op);
+    n.op = &op;
     n.inputs = std::move(inputs);
     n.outputs = {output};
     n.origin.name = out_[output].name;
