@@ -19,7 +19,7 @@ bool Node::operator==(const Node& other) const {
 bool Graph::operator==(const Graph& other) const {
   return name == other.name && numbers == other.numbers && values == other.values &&
          nodes == other.nodes && inputs == other.inputs && outputs == other.outputs &&
-         captured == other.captured;
+         captured == other.captured && states == other.states;
 }
 
 ValueId Graph::add_value(std::string_view wanted, TensorType type) {
@@ -111,6 +111,7 @@ class Tidier {
     }
     out_.name = from_.name;
     out_.numbers = from_.numbers;
+    out_.states = from_.states;
     for (ValueId v : from_.inputs) out_.inputs.push_back(move(v));
     for (ValueId v : from_.captured) out_.captured.push_back(move(v));
     for (std::size_t i = 0; i < from_.nodes.size(); i++)

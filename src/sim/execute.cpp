@@ -41,7 +41,7 @@ void dma(const Dma& d, bool store, std::byte* sram, NpuMemory& memory) {
 
 }  // namespace
 
-Status execute(const Instruction& instruction, NpuMemory& memory, Workspace& workspace) {
+Status execute(const Instruction& instruction, NpuMemory& memory, Workspace& workspace) noexcept {
   if (is_control(instruction.operation)) return {};
   LONGSHORE_TRY(memory.track(instruction));
   std::byte* sram = memory.sram(instruction.core).data();

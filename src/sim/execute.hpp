@@ -17,10 +17,10 @@ struct Workspace {
 };
 
 /// Runs one instruction; control instructions do nothing. It must have passed `check`.
-Status execute(const Instruction&, NpuMemory&, Workspace&);
+Status execute(const Instruction&, NpuMemory&, Workspace&) noexcept;
 
 /// The parts, on the SRAM of the instruction's core.
-Status execute_conv(const Conv&, std::int8_t* sram, Workspace&);
+Status execute_conv(const Conv&, std::int8_t* sram, Workspace&) noexcept;
 Status execute_vector(const Operation&, std::int8_t* sram) noexcept;
 
 }  // namespace longshore

@@ -376,7 +376,7 @@ void few_pixels(const Conv& c, const Padded& p, const Target& target, Workspace&
 
 }  // namespace
 
-Status execute_conv(const Conv& c, std::int8_t* sram, Workspace& work) {
+Status execute_conv(const Conv& c, std::int8_t* sram, Workspace& work) noexcept {
   const Path chosen = path(work.portable);
   const Padded p = widen(c, sram, work.input);
   Target target{c, sram, chosen, {}};
