@@ -117,6 +117,7 @@ void fields(A& a, Graph& g, const Constants& constants, int depth) {
   ids(a, g.inputs);
   ids(a, g.outputs);
   ids(a, g.captured);
+  longshore::fields(a, g.states);
 }
 
 /// Every index is in range, and definitions are recorded: what `verify` needs to look at the rest.
@@ -129,6 +130,9 @@ void check_ids(Graph& g) {
   check_list(g.inputs, false);
   check_list(g.outputs, false);
   check_list(g.captured, false);
+  for (const StateSlot& s : g.states)
+    if (s.input >= g.inputs.size() || s.output >= g.outputs.size())
+      fail(Code::bad_model, "the bundle's graph has a state without an input or output");
   for (std::size_t i = 0; i < g.nodes.size(); i++) {
     Node& n = g.nodes[i];
     check_list(n.inputs, true);

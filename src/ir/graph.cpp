@@ -19,7 +19,7 @@ bool Node::operator==(const Node& other) const {
 bool Graph::operator==(const Graph& other) const {
   return name == other.name && numbers == other.numbers && values == other.values &&
          nodes == other.nodes && inputs == other.inputs && outputs == other.outputs &&
-         captured == other.captured;
+         captured == other.captured && states == other.states;
 }
 
 bool NameIndex::taken(const std::vector<Value>& values, const std::string& name) {
@@ -121,6 +121,7 @@ class Tidier {
     }
     out_.name = from_.name;
     out_.numbers = from_.numbers;
+    out_.states = from_.states;
     for (ValueId v : from_.inputs) out_.inputs.push_back(move(v));
     for (ValueId v : from_.captured) out_.captured.push_back(move(v));
     for (std::size_t i = 0; i < from_.nodes.size(); i++)

@@ -10,6 +10,7 @@
 #include "ir/type.hpp"
 #include "tensor/attribute.hpp"
 #include "tensor/requantise.hpp"
+#include "tensor/state.hpp"
 
 namespace longshore {
 
@@ -95,6 +96,7 @@ struct Graph {
   std::vector<Node> nodes;  // in topological order
   std::vector<ValueId> inputs, outputs;
   std::vector<ValueId> captured;  // in a subgraph: values of the surrounding graph
+  std::vector<StateSlot> states;  // of the main graph; places in `inputs` and `outputs`
 
   const Value& operator[](ValueId v) const { return values[index(v)]; }
   Value& operator[](ValueId v) { return values[index(v)]; }

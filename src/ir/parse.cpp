@@ -31,6 +31,11 @@ class Parser {
     std::unordered_map<std::string, ValueId> names;
     Scope* outer = nullptr;
     Subgraph* subgraph = nullptr;  // whose body this is
+    struct State {
+      std::string input, output;
+      std::uint64_t capacity;
+    };
+    std::vector<State> states;  // found once the outputs are known
   };
 
   // ---- graphs
@@ -51,6 +56,17 @@ class Parser {
           const std::string inner = word();
           expect('=');
           capture(s, inner, word());
+          take(',');
+        }
+      } else if (!s.outer && take_word("states")) {
+        expect('(');
+        while (!take(')')) {
+          Scope::State state{word(), {}, 0};
+          expect('=');
+          state.output = word();
+          if (std::isdigit(static_cast<unsigned char>(peek())))
+            state.capacity = chars<std::uint64_t>("a number of bytes");
+          s.states.push_back(std::move(state));
           take(',');
         }
       } else if (take_word("numbers")) {
@@ -75,7 +91,17 @@ class Parser {
     do s.g.outputs.push_back(reference(s));
     while (take(','));
     expect('}');
+    for (const Scope::State& state : s.states)
+      s.g.states.push_back({place(s.g, s.g.inputs, state.input, "input"),
+                            place(s.g, s.g.outputs, state.output, "output"), state.capacity});
     depth_--;
+  }
+
+  static std::uint32_t place(const Graph& g, const std::vector<ValueId>& list,
+                             const std::string& name, const char* what) {
+    for (std::size_t i = 0; i < list.size(); i++)
+      if (g[list[i]].name == name) return static_cast<std::uint32_t>(i);
+    fail(Code::bad_model, "a state names '", name, "', which is no ", what, " of the graph");
   }
 
   void statement(Scope& s) {

@@ -96,6 +96,13 @@ class Printer {
     if (g.numbers != Rounding::f32_even)
       out += g.numbers == Rounding::fixed31_single ? " numbers=fixed31_single"
                                                    : " numbers=fixed31_double";
+    if (!g.states.empty()) {
+      const auto state = [&](const StateSlot& s) {
+        return word(g[g.inputs[s.input]].name) + " = " + word(g[g.outputs[s.output]].name) +
+               (s.capacity > 0 ? str(" ", s.capacity) : "");
+      };
+      out += " states (" + joined(g.states, state) + ")";
+    }
     out += " {\n";
     std::vector<bool> shown(g.values.size());
     const auto constant = [&](ValueId v) {

@@ -94,6 +94,14 @@ bool compatible(const TensorType& a, const TensorType& b) {
 
 void verify(const Graph& g) {
   verify_structure(g);
+  for (const StateSlot& s : g.states) {
+    if (s.input >= g.inputs.size() || s.output >= g.outputs.size())
+      broken("a state has no input or no output");
+    const TensorType &in = g[g.inputs[s.input]].type, &out = g[g.outputs[s.output]].type;
+    if (!compatible(in, out) || !(in.quant == out.quant))
+      broken(str("the state '", g[g.inputs[s.input]].name, "' is ", print(in), ", what it becomes ",
+                 print(out)));
+  }
   const Graph again = infer(g);
   for (std::size_t i = 0; i < g.values.size(); i++)
     if (!compatible(g.values[i].type, again.values[i].type))

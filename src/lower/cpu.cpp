@@ -180,6 +180,7 @@ void add_step(Program&, const Graph&, const Node&, ConstantPool*);
 Program lower_graph(const Graph& g, ConstantPool* pool) {
   Program p;
   p.numbers = g.numbers;
+  p.states = g.states;
   for (const Value& v : g.values)
     p.values.push_back(pool ? program_value(v, *pool) : program_value(v));
   for (ValueId v : g.inputs) p.inputs.push_back(id(v));

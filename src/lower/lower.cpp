@@ -75,6 +75,7 @@ class Lowering {
     for (ValueId v : g_.inputs)
       program.inputs.push_back(id(v)), program.values[index(v)].storage = Storage::input;
     for (ValueId v : g_.outputs) program.outputs.push_back(id(v));
+    program.states = g_.states;
     for (std::size_t i = 0; i < g_.values.size(); i++) show_views(ValueId(i), program);
     for (const Node& n : g_.nodes) program.layers.push_back(n.origin.name);
     for (ValueId v : plan_.staged_inputs) {

@@ -286,6 +286,7 @@ class Quantiser {
   Graph build() {
     out_.name = in_.name;
     out_.numbers = options_.rounding;
+    out_.states = in_.states;
     floats_.assign(in_.values.size(), no_value);
     for (ValueId v : in_.inputs) floats_[index(v)] = out_.add_input(in_[v].name, in_[v].type);
     for (ValueId v : in_.captured) floats_[index(v)] = out_.add_captured(in_[v].name, in_[v].type);
