@@ -13,7 +13,12 @@ function(longshore_precompile target)
     return()
   endif()
   target_precompile_headers(${target} PRIVATE ${longshore_standard_headers} ${ARGN})
-  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # else the file's bytes differ from build to build: no hits in the cache
+  # GCC's file differs from run to run, so it is not what ccache may tell objects by: this text is.
+  set(sum "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${longshore_standard_headers} ${ARGN}\n")
+  foreach(suffix gch pch)
+    file(CONFIGURE OUTPUT CMakeFiles/${target}.dir/cmake_pch.hxx.${suffix}.sum CONTENT "${sum}")
+  endforeach()
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # ccache wants the file without it
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endfunction()

@@ -1,9 +1,13 @@
 """Runs every kind of test that the project has and adds them up.
 
-The parts, in order: the layer table, the format, the release build, its unit tests, instruction-set files, the smallest
-runtime, a syntax check by clang, clang-tidy on changed files, the models, comparisons with other engines
-(tests/oracle/*.py), scripts (tests/scripts/*), and the same unit tests under sanitizers. A part prints what it found;
-the last line counts all of them.
+The parts, in order: the layer table, the format, the release build, its unit tests, what its objects may not hold, the
+smallest runtime, clang-tidy on changed files, the models, comparisons with other engines (tests/oracle/*.py), scripts
+(tests/scripts/*), the same unit tests under sanitizers, built by clang, and some seconds of each fuzz target; with --full
+also the tests of threads under the thread sanitizer. A part prints what it found; the last line counts all of them.
+
+With --strict, as CI runs it, what could not run is a failure. Only three reasons to skip are good there: the machine lacks
+a CPU's instructions, the test reads a folder `shared/` that lies beside some checkouts, or the case stands with its reason
+in tests/oracle/node_tests.expected.
 """
 import argparse
 import concurrent.futures
@@ -21,6 +25,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORES = len(os.sched_getaffinity(0))
 SEED = random.randrange(1, 99999)  # of the unit tests; printed, and given again by --seed
+GOOD_REASONS = (r"this machine has no \w+", r"\bshared/\S+ is not ", r"^node_tests\.py: \d+ tests \(")
 
 
 class Counts:
@@ -38,16 +43,55 @@ class Counts:
 def command(arguments, **options):
     """Runs it; one test that passes if it exits with 0. Shows the output of a failure."""
     name = options.pop("name", shlex.join(map(str, arguments))[:100])
-    done = subprocess.run(list(map(str, arguments)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace", **options)
+    try:
+        done = subprocess.run(list(map(str, arguments)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace", **options)
+    except subprocess.TimeoutExpired as late:
+        return Counts(failures=[f"{name}: stopped after {late.timeout} s"])
     if done.returncode == 0:
         return Counts(passed=1)
     print(done.stdout[-8000:], flush=True)
     return Counts(failures=[f"{name}: exit code {done.returncode}"])
 
 
-def build(preset):
-    return command([ROOT / "script/build", preset], name=f"build {preset}")
+def build(preset, *targets):
+    return command([ROOT / "script/build", preset, *targets], name=f"build {preset}")
+
+
+def script(path):
+    """One test that passes if it exits with 0; each line `SKIP why` is a part that it left out."""
+    done = subprocess.run([path], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    skips = [f"{path.name}: {line[5:]}" for line in done.stdout.splitlines() if line.startswith("SKIP ")]
+    if done.returncode == 0:
+        return Counts(passed=1, skips=skips)
+    print(done.stdout[-8000:], flush=True)
+    return Counts(failures=[f"{path.name}: exit code {done.returncode}"], skips=skips)
+
+
+def fuzz(seconds):
+    """Each fuzz target for so long; its corpus stays in the build folder. A find is a failure and leaves its input there."""
+    folder = ROOT / "build/asan/fuzz"
+    seeds = {
+        "onnx": [path.read_bytes() for path in (ROOT / "zoo").glob("*.onnx")],
+        "text": [path.read_bytes() for path in (ROOT / "docs").glob("*.txt")],
+        "npy": [b"\x93NUMPY\x01\x00F\x00" + b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".ljust(69) + b"\n" + bytes(24)],
+    }
+
+    def run(program):
+        name = program.name.removeprefix("fuzz_")
+        corpus = folder / name
+        corpus.mkdir(parents=True, exist_ok=True)
+        for index, seed in enumerate(seeds.get(name, [])):
+            (corpus / f"seed{index}").write_bytes(seed)
+        return command([program, f"-max_total_time={seconds}", f"-seed={SEED}", "-timeout=60", "-rss_limit_mb=4096",
+                        f"-artifact_prefix={folder}/found-{name}-", corpus], name=program.name, timeout=seconds + 600)
+
+    programs = sorted(path for path in (ROOT / "build/asan").glob("fuzz_*") if os.access(path, os.X_OK) and path.is_file())
+    total = Counts(failures=[] if programs else ["there are no fuzz targets in build/asan"])
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        for found in pool.map(run, programs):
+            total.add(found)
+    return total
 
 
 def unit_tests(preset, timeout=1500, filter_=None, environment=None):
@@ -104,33 +148,6 @@ def plain_commands():
             if "cmake_pch" not in entry["file"]]
 
 
-def clang_syntax():
-    """Every file of ours must be valid for clang too (it is what editors and clang-tidy use)."""
-    entries = plain_commands()
-    ours = [e for e in entries if pathlib.Path(e["file"]).is_relative_to(ROOT) and "/build/" not in e["file"]]
-
-    def check(entry):
-        arguments = shlex.split(entry["command"])
-        compiler = next(i for i, a in enumerate(arguments) if a.endswith(("c++", "g++")))
-        keep = [a for a in arguments[compiler + 1:] if a not in ("-c",)]
-        out = keep.index("-o")
-        del keep[out:out + 2]
-        keep = [a for a in keep if not a.startswith("-Wno-maybe")]
-        done = subprocess.run(["clang++", "-fsyntax-only", "-Wno-unknown-warning-option", "-Wno-unused-command-line-argument", *keep],
-                              cwd=entry["directory"], capture_output=True, text=True)
-        return entry["file"], done.returncode, done.stderr
-
-    total = Counts()
-    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
-        for file, code, errors in pool.map(check, ours):
-            if code == 0:
-                total.passed += 1
-            else:
-                print(errors[-2000:])
-                total.failures.append(f"clang: {pathlib.Path(file).relative_to(ROOT)}")
-    return total
-
-
 def changed_files():
     """Ours that differ from where this branch left the remote's main branch, or else from ten commits ago."""
     def git(*arguments):
@@ -182,6 +199,7 @@ def oracle(script, full):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="also the long tests (LONGSHORE_FULL=1)")
+    parser.add_argument("--strict", action="store_true", help="what could not run is a failure")
     parser.add_argument("--only", metavar="NAME", help="only the parts whose name contains NAME")
     parser.add_argument("--seed", type=int, help="of the random tests, to repeat a run")
     options = parser.parse_args()
@@ -198,19 +216,25 @@ def main():
         ("release build", lambda: build("release")),
         ("unit tests", lambda: unit_tests("release")),
         ("instruction sets", lambda: command([ROOT / "script/check_isa"])),
+        ("linkage", lambda: command([ROOT / "script/check_linkage"])),
         ("smallest runtime", lambda: build("runtime")),
-        ("clang", clang_syntax),
         ("clang-tidy", lambda: clang_tidy(options.full)),
         ("models", lambda: command([ROOT / "script/models"], name="script/models")),
     ]
-    for script in sorted((ROOT / "tests/oracle").glob("*.py")):
-        parts.append((f"oracle {script.stem}", lambda script=script: oracle(script, options.full)))
-    for script in sorted((ROOT / "tests/scripts").glob("*")):
-        parts.append((f"script {script.stem}", lambda script=script: command([script])))
+    for path in sorted((ROOT / "tests/oracle").glob("*.py")):
+        parts.append((f"oracle {path.stem}", lambda path=path: oracle(path, options.full)))
+    for path in sorted((ROOT / "tests/scripts").glob("*.py")):
+        parts.append((f"script {path.stem}", lambda path=path: script(path)))
     parts += [
         ("asan build", lambda: build("asan")),
         ("sanitizers", lambda: unit_tests("asan", timeout=2400)),
+        ("fuzz", lambda: fuzz(60 if options.full else 5)),
     ]
+    if options.full:
+        parts += [
+            ("tsan build", lambda: build("tsan", "longshore_tests")),
+            ("thread sanitizer", lambda: unit_tests("tsan", timeout=2400, filter_="*Thread*:*Context*:*Concurrent*")),
+        ]
 
     total = Counts()
     for name, run in parts:
@@ -227,6 +251,9 @@ def main():
 
     paths = sorted({match for skip in total.skips for match in re.findall(r"this machine has no (\w+)", skip)})
     print(f"CPU paths that this machine could not run: {', '.join(paths) or 'none'}")
+    if options.strict:
+        total.failures += [f"could not run: {skip}" for skip in total.skips
+                           if not any(re.search(reason, skip) for reason in GOOD_REASONS)]
     for skip in total.skips[:40]:
         print(f"skipped: {skip}")
     for failure in total.failures:

@@ -105,7 +105,7 @@ longshore_code longshore_context_create(const longshore_model* model, int thread
   if (!model || !context) return tell(Code::bad_argument, "a null pointer", why, why_size);
   *context = nullptr;
   return guarded(why, why_size, [&] {
-    Result<Context> made = Context::create(model->model, threads > 0 ? threads : usable_cores());
+    Result<Context> made = Context::create(model->model, std::max(threads, 0));
     require(made.status());
     *context = new longshore_context{std::move(*made),
                                      std::vector<TensorView>(model->model.program().inputs.size())};
@@ -121,6 +121,10 @@ longshore_code longshore_run(longshore_context* c, const longshore_tensor* input
     return tell(Code::bad_argument, "the number of inputs is not that of the model", why, why_size);
   for (size_t i = 0; i < count; i++) {
     const longshore_tensor& t = inputs[i];
+    if (!t.data) {  // a state, or the run says what is missing
+      c->inputs[i] = {};
+      continue;
+    }
     if (t.rank < 0 || t.rank > max_rank || t.dtype < 0 || t.dtype >= dtype_count)
       return tell(Code::bad_argument, "an input's rank or element type is out of range", why,
                   why_size);
@@ -143,6 +147,10 @@ longshore_code longshore_output(const longshore_context* c, size_t i, longshore_
   for (int d = 0; d < view.shape.rank; d++) out->dims[d] = view.shape[d];
   out->data = view.data;
   return LONGSHORE_OK;
+}
+
+void longshore_reset(longshore_context* c) {
+  if (c) c->context.reset();
 }
 
 uint64_t longshore_context_bytes(const longshore_context* c) {

@@ -184,7 +184,7 @@ class Compiler {
 
   void plan() {
     tell(Stage::plan, 0);
-    c_.plan = plan::make_plan(std::move(c_.plan.placement), o_.plan);
+    c_.plan = lower::timed_plan(std::move(c_.plan.placement), o_.plan);
     show("plan", [&] { return plan::print(c_.plan); });
     tell(Stage::plan, 1);
   }
@@ -235,7 +235,7 @@ class Compiler {
     c_.program = lower::lower_cpu(c_.graph);
     const std::vector<NodePlacement>& nodes = c_.plan.placement.nodes;
     for (Step& step : c_.program.steps)
-      if (step.layer < nodes.size()) step.cost_us = nodes[step.layer].cpu_us;
+      if (step.layer < nodes.size()) step.cost_us = std::max(nodes[step.layer].cpu_us(), 0.0);
   }
 
   const Options& o_;

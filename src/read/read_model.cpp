@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -40,8 +41,8 @@ bool ends_with_one_of(std::string_view path, std::initializer_list<std::string_v
   });
 }
 
-SharedBlob map(const std::string& path, const ReadLimits& limits) {
-  const Result<SharedBlob> file = map_file(path, limits.file_bytes);
+SharedBlob bytes_of(const std::string& path, const ReadLimits& limits) {
+  const Result<SharedBlob> file = read_file(path, limits.file_bytes);
   require(file.status());
   if ((*file)->size() == 0) fail(Code::bad_model, path, ": the file is empty");
   return *file;
@@ -50,16 +51,18 @@ SharedBlob map(const std::string& path, const ReadLimits& limits) {
 }  // namespace
 
 ReadResult read_model(const std::string& path, const ReadOptions& options) {
-  const SharedBlob file = map(path, options.limits);
+  const SharedBlob file = bytes_of(path, options.limits);
   const std::optional<FileKind> kind = file_kind(file->bytes());
   if (kind && !is_bundle(file->bytes()))
     fail(Code::bad_model, path, ": a model expected, this is ", kind->name, advice(*kind));
-  if (is_bundle(file->bytes())) return read_bundle_graph(path);
-  return is_text(file->bytes()) ? read_text(path, options) : read_onnx(path, options);
+  if (is_bundle(file->bytes())) return read_bundle_graph(file, path);
+  if (is_text(file->bytes())) return read_text(path, options);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return read_onnx(file->bytes(), path, folder.empty() ? "." : folder.string(), options);
 }
 
 Tensor read_tensor(const std::string& path) {
-  const SharedBlob file = map(path, {});
+  const SharedBlob file = bytes_of(path, {});
   if (is_npy(file->bytes())) return read_npy(file, path);
   const std::optional<FileKind> kind = file_kind(file->bytes());
   if (kind && kind->sort == FileKind::Sort::picture)

@@ -114,6 +114,8 @@ class Reader {
     for (const auto& [key, node] : npu) {
       if (key == "rounding") {
         rounding(node);
+      } else if (key == "dtypes") {
+        dtypes(node);
       } else if (node.is_table()) {
         for (const auto& [inner, value] : *node.as_table())
           field(str(key.str(), ".", inner.str()), inner, value);
@@ -130,7 +132,7 @@ class Reader {
       given_[path] = line(node);
       return;
     }
-    std::vector<std::string> known = {"rounding"};
+    std::vector<std::string> known = {"rounding", "dtypes"};
     const std::string section = path.substr(0, path.find('.') + 1);
     for (const MachineField& f : machine_fields())
       if (f.key.starts_with(section)) known.emplace_back(f.key);
@@ -156,6 +158,17 @@ class Reader {
     return v;
   }
 
+  /// Of codes in tiles; sums are int32 everywhere.
+  void dtypes(const toml::node& node) {
+    t_.machine.dtypes = types(DType::i32);
+    for (const std::string& w : words(node, "npu.dtypes")) {
+      const DType dtype = dtype_named(w);
+      if (dtype == DType::undefined) bad(node, "npu.dtypes", "element types such as \"i8\"");
+      t_.machine.dtypes = t_.machine.dtypes | types(dtype);
+    }
+    if (!t_.machine.dtypes.has(DType::i8)) bad(node, "npu.dtypes", "\"i8\" among them");
+  }
+
   void rounding(const toml::node& node) {
     t_.machine.roundings = 0;
     for (const std::string& w : words(node, "npu.rounding")) {
@@ -171,14 +184,15 @@ class Reader {
 
   void forms(const toml::table& forms) {
     for (const auto& [key, node] : forms) {
-      const std::optional<Form> form = form_named(key.str());
-      if (!form || *form == Form::none) {
+      const auto names = form_names();
+      const auto form = std::ranges::find(names, key.str(), &FormName::name);
+      if (form == names.end()) {
         std::vector<std::string> known;
-        for (int i = 1; i <= static_cast<int>(Form::quantise); i++)
-          known.emplace_back(name(Form(i)));
+        for (const FormName& f : names) known.emplace_back(f.name);
         unknown(key, node, known, "forms");
       }
-      rule(table(node, key.str()), str("forms.", key.str()), fact_names(*form), t_.forms[*form]);
+      rule(table(node, key.str()), str("forms.", key.str()), fact_names(*form),
+           t_.forms[std::string(key.str())]);
     }
   }
 
@@ -307,7 +321,7 @@ void read_base(const std::string& like, const std::string& where, const std::str
       if (t.name == like) base = t.file;
   if (base.empty())
     fail(Code::bad_model, where, ": like: expected the name of a target, found '", like, "'");
-  const Result<SharedBlob> blob = map_file(base, std::size_t{1} << 20);
+  const Result<SharedBlob> blob = read_file(base, std::size_t{1} << 20);
   if (!blob.ok()) fail(blob.status().code(), where, ": like: ", base, ": ", blob.status().text());
   const std::span<const std::byte> bytes = (*blob)->bytes();
   read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, base, target, given, depth + 1);
@@ -354,6 +368,7 @@ void read(std::string_view source, const std::string& file, Target& target, Give
 Target parse_target(std::string_view toml, const std::string& file) {
   Target target;
   target.file = file;
+  std::ranges::fill(target.machine.vector_cycles, 0);  // a unit does what has a price
   Given given;
   read(toml, file, target, given, 0);
   std::vector<std::string> missing;

@@ -126,7 +126,7 @@ def main():
         folders["cases"] = CASES
         results += [("cases", case) for case in run_folders([CASES], 60)]
     else:
-        print(f"SKIP cases of bug reports: {CASES} is not there")
+        print(f"SKIP cases of bug reports: {CASES.relative_to(ROOT.parent)} is not beside this checkout")
 
     if options.list:
         groups = collections.defaultdict(list)

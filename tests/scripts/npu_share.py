@@ -31,7 +31,7 @@ with tempfile.TemporaryDirectory() as temporary:
     if (MODELS / "efficientnet_lite0.onnx").exists():
         cases.append((MODELS / "efficientnet_lite0.onnx", ["--dim", "batch=1"]))
     else:
-        print("efficientnet_lite0 is left out: script/models has not fetched it")
+        print("SKIP efficientnet_lite0: script/models has not fetched it")
     for model, options in cases:
         report, seconds = build(model, folder / "out.lsb", *options)
         print(f"{model.stem}: {report['npu_mac_share'] * 100:.1f} % of {report['macs'] / 1e9:.3f} GMAC on the NPU, "

@@ -20,19 +20,24 @@ std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
 }
 
 double node_ms(const compile::Compiled& c, std::size_t node) {
-  if (node < c.timing.layers.size()) return c.timing.layers[node].time.total_ns() * 1e-6;
-  return c.plan.placement.nodes[node].cpu_us * 1e-3;
+  if (node < c.timing.layers.size()) return c.timing.layers[node].time.own_ns() * 1e-6;
+  return c.plan.placement.nodes[node].cpu_us() * 1e-3;
 }
 
 /// Why a node is not on the NPU. That it has no codes says the stage that gives them.
 std::vector<Reason> reasons_of(const compile::Compiled& c, std::size_t node) {
-  std::vector<Reason> out = c.plan.placement.nodes[node].reasons;
-  for (Reason& r : out)
-    if (r.text == "not quantised") {
-      const compile::WhyFloat why = compile::why_float(c, node);
-      r.text = why.text;
-      r.change = why.change;
+  std::vector<Reason> out;
+  bool told = false;
+  for (Reason& r : c.plan.placement.nodes[node].reasons()) {
+    if (r.text.find("not quantised") != std::string::npos) {
+      if (told) continue;
+      told = true;
+      compile::WhyFloat why = compile::why_float(c, node);
+      r.text = std::move(why.text);
+      if (!why.change.empty()) r.change = std::move(why.change);
     }
+    out.push_back(std::move(r));
+  }
   return out;
 }
 
@@ -41,12 +46,21 @@ std::string text_of(const Reason& r) {
          (r.change.empty() ? "" : "; " + r.change);
 }
 
+/// What handing over to a node and from it takes, which is no part of its own time.
+std::string beside(const TimeSplit& time) {
+  const double waiting = time.of(Activity::waiting) * 1e-3, cache = time.of(Activity::cache) * 1e-3;
+  std::string out;
+  if (waiting > 0) out += fmt::format("+ {:.1f} us waiting", waiting);
+  if (cache > 0) out += fmt::format("{}+ {:.1f} us cache", out.empty() ? "" : " ", cache);
+  return out;
+}
+
 }  // namespace
 
 double latency_ms(const compile::Compiled& c) {
   if (c.npu()) return c.timing.total_ns * 1e-6;
   double us = 0;
-  for (const NodePlacement& n : c.plan.placement.nodes) us += n.cpu_us;
+  for (const NodePlacement& n : c.plan.placement.nodes) us += n.cpu_us();
   return us * 1e-3;
 }
 
@@ -61,6 +75,7 @@ nlohmann::json to_json(const compile::Compiled& c) {
   if (p.target.machine.present) {
     for (int a = 0; a < activity_count; a++)
       out["split_ms"][name(Activity(a))] = c.timing.time.ns[a] * 1e-6;
+    out["handover_ms"] = c.timing.handover_ns() * 1e-6;
     out["sram_peak_bytes"] = c.timing.sram_peak_bytes;
     out["sram_bytes"] = p.target.machine.sram_bytes;
     out["dram_peak_bytes"] = c.program.arena_bytes;
@@ -80,14 +95,18 @@ nlohmann::json to_json(const compile::Compiled& c) {
           {{"text", reason.text}, {"where", reason.where}, {"change", reason.change}});
     nlohmann::json entry = {{"name", node.origin.name},
                             {"op", qualified_name(*node.op)},
-                            {"unit", n.unit == Unit::npu ? "npu" : "cpu"},
-                            {"form", name(n.form)},
+                            {"unit", n.unit()},
+                            {"form", n.form() ? n.form()->name : n.spec.form},
                             {"macs", n.macs},
                             {"latency_ms", node_ms(c, i)},
-                            {"cpu_us", n.cpu_us},
-                            {"npu_us", n.npu_us >= 0 ? nlohmann::json(n.npu_us) : nlohmann::json()},
+                            {"cpu_us", n.cpu_us()},
+                            {"npu_us", n.npu_us() >= 0 ? nlohmann::json(n.npu_us()) : nlohmann::json()},
                             {"move_us", n.move_us},
                             {"reasons", reasons}};
+    if (i < c.timing.layers.size()) {  // beside its own time
+      entry["cache_us"] = c.timing.layers[i].time.of(Activity::cache) * 1e-3;
+      entry["waiting_us"] = c.timing.layers[i].time.of(Activity::waiting) * 1e-3;
+    }
     if (const auto head = fused.find(i); head != fused.end())
       entry["fused_into"] = p.graph.nodes[head->second].origin.name;
     out["nodes"].push_back(std::move(entry));
@@ -107,25 +126,33 @@ void show(std::ostream& out, const compile::Compiled& c, const std::string& file
     const double us = node_ms(c, i) * 1e3;
     out << fmt::format("{:<32} {:<17} {:<4} ", short_name(node.origin.name, 32),
                        short_name(std::string(node.op->name), 17),
-                       n.unit == Unit::npu ? "npu" : "cpu");
+                       n.unit());
     if (const auto head = fused.find(i); head != fused.end()) {
       out << "in " << short_name(p.graph.nodes[head->second].origin.name, 21) << "\n";
       continue;
     }
-    if (n.unit == Unit::npu && us == 0) {
+    if (n.on_npu() && us == 0) {
       out << "other addresses, no work\n";
       continue;
     }
     out << fmt::format("{:>9.2f} {:>8.1f} {:>5.1f}\n", static_cast<double>(n.macs) * 1e-6, us,
                        us * 0.1 / total);
-    if (n.unit == Unit::npu || !p.target.machine.present) continue;
+    if (i < c.timing.layers.size())
+      if (const std::string more = beside(c.timing.layers[i].time); !more.empty())
+        out << "      " << more << "\n";
+    if (n.on_npu() || !p.target.machine.present) continue;
     for (const Reason& reason : reasons_of(c, i)) out << "      " << text_of(reason) << "\n";
-    if (n.npu_us >= 0)
+    if (n.npu_us() >= 0)
       out << fmt::format(
           "      price: {:.1f} us on the CPU, {:.1f} us on the NPU, {:.1f} us to hand over\n",
-          n.cpu_us, n.npu_us, n.move_us);
+          n.cpu_us(), n.npu_us(), n.move_us);
     else
-      out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us);
+      out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us());
+  }
+  if (p.target.machine.present) {
+    const double us = c.timing.handover_ns() * 1e-3;
+    out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)", "hand-over",
+                       "", "", us, us * 0.1 / total);
   }
   out << fmt::format("\ntarget {}: {} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
                      shown_ms(latency_ms(c)), p.npu_mac_share() * 100,

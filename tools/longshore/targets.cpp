@@ -44,7 +44,7 @@ nlohmann::json target_json(const Target& t) {
       if (t.machine.rounds(i)) npu["rounding"].push_back(name(Rounding(i)));
     out["npu"] = npu;
     for (const auto& [form, rule] : t.forms)
-      out["forms"][std::string(name(form))] = rule_json(rule);
+      out["forms"][form] = rule_json(rule);
     for (const auto& [op, rule] : t.ops) out["ops"][op] = rule_json(rule);
   }
   out["cpu"] = {{"name", t.cpu.name},
@@ -83,7 +83,7 @@ void show(const Target& t) {
     }
     std::cout << "\noperators by form\n";
     for (const auto& [form, rule] : t.forms)
-      std::cout << fmt::format("  {:<12} {}\n", name(form), rule_text(rule));
+      std::cout << fmt::format("  {:<12} {}\n", form, rule_text(rule));
     for (const auto& [op, rule] : t.ops)
       std::cout << fmt::format("  {:<12} {}\n", op, rule_text(rule));
   }
