@@ -219,10 +219,16 @@ class Compiler {
     c_.timing = std::move(*timing);
   }
 
-  /// A refusal of a program that was made here is our fault.
+  /// A refusal of a program that was made here is our fault, but for counters that are too small
+  /// for it.
   static void prove(const Program& p) {
-    for (const Refusal& r : verify(p, 1))
+    for (const Refusal& r : verify(p, 1)) {
+      if (r.kind == Refusal::Kind::semaphore &&
+          r.text.find("may count beyond") != std::string::npos)
+        fail(Code::unsupported, p.machine.name, " has a semaphore_limit of ",
+             p.machine.semaphore_limit, ", and the program needs more: ", r.text);
       fail(Code::internal, "this is a bug: the verifier refuses the program: ", r.text);
+    }
   }
 
   void lower_cpu() {

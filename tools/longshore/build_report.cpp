@@ -158,10 +158,18 @@ void show(std::ostream& out, const compile::Compiled& c, const std::string& file
                      shown_ms(latency_ms(c)), p.npu_mac_share() * 100,
                      shown_count(static_cast<double>(p.macs())));
   if (p.target.machine.present) {
-    out << "  time   ";
-    for (int a = 0; a < activity_count; a++)
-      out << fmt::format(" {} {}{}", name(Activity(a)), shown_ms(c.timing.time.ns[a] * 1e-6),
-                         a + 1 < activity_count ? "," : "\n");
+    std::string line = "  time   ";
+    for (int a = 0; a < activity_count; a++) {
+      const std::string part =
+          fmt::format(" {} {}{}", name(Activity(a)), shown_ms(c.timing.time.ns[a] * 1e-6),
+                      a + 1 < activity_count ? "," : "");
+      if (line.size() + part.size() > 80) {
+        out << line << "\n";
+        line = "         ";
+      }
+      line += part;
+    }
+    out << line << "\n";
     out << fmt::format("  SRAM    peak {} of {}\n", shown_bytes(c.timing.sram_peak_bytes),
                        shown_bytes(p.target.machine.sram_bytes));
     out << fmt::format("  DRAM    arena {} (lower bound {}), {} read, {} written\n",
