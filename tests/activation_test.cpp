@@ -184,8 +184,8 @@ TEST_P(Activations, ClampsRunOnTheNpu) {
   const Target target = load_target("shore-1");
   const Placement p = place(core, target, {.by_price = false});
   std::string reasons;
-  for (const Reason& r : p.nodes[0].reasons) reasons += r.text + "; ";
-  ASSERT_EQ(p.nodes[0].unit, Unit::npu) << reasons;
+  for (const Reason& r : p.nodes[0].reasons()) reasons += r.text + "; ";
+  ASSERT_TRUE(p.nodes[0].on_npu()) << reasons;
   expect_exact(core, target, 0, seed());
 }
 

@@ -35,23 +35,25 @@ struct Mutation {
 // A plan that is wrong gives a program that the verifier refuses, before anything runs.
 TEST(Lower, AWrongPlanIsRefused) {
   const Mutation mutations[] = {
-      {"a slot beyond the SRAM",
+      {"an operand beyond the SRAM",
        [](plan::Plan& p) {
-         p.layers[0].in_slots.addresses[0] = p.placement.target.machine.sram_bytes - 16;
+         p.tasks[0].operands[0].address = p.placement.target.machine.sram_bytes - 16;
        },
        Refusal::Kind::malformed},
-      {"an output slot beyond the SRAM",
-       [](plan::Plan& p) {
-         p.layers[1].stages[0].out.addresses[0] = p.placement.target.machine.sram_bytes;
-       },
+      {"a result beyond the SRAM",
+       [](plan::Plan& p) { p.tasks.back().results[0] = p.placement.target.machine.sram_bytes; },
        Refusal::Kind::malformed},
       {"an arena that is too small", [](plan::Plan& p) { p.arena.bytes = 64; },
        Refusal::Kind::malformed},
-      {"a layer left out", [](plan::Plan& p) { p.items.erase(p.items.begin()); },
+      {"a task left out", [](plan::Plan& p) { p.items.erase(p.items.begin()); },
        Refusal::Kind::unwritten},
-      {"a layer too late", [](plan::Plan& p) { std::swap(p.items[0], p.items[1]); },
+      {"a task too late", [](plan::Plan& p) { std::swap(p.items.front(), p.items.back()); },
        Refusal::Kind::unwritten},
-      {"rows that nobody wrote", [](plan::Plan& p) { p.layers[0].out.h = 5; },
+      {"an operand that nobody loaded",
+       [](plan::Plan& p) { p.tasks[0].operands[0].filled = true; }, Refusal::Kind::unwritten},
+      {"rows that nobody wrote", [](plan::Plan& p) { p.tasks[0].box.out.h.to = 5; },
+       Refusal::Kind::unwritten},
+      {"a result that is not stored", [](plan::Plan& p) { p.tasks[0].stored = false; },
        Refusal::Kind::unwritten},
       {"a graph input that is not copied to the NPU's memory",
        [](plan::Plan& p) { p.staged_inputs.clear(); }, Refusal::Kind::unwritten},
@@ -77,7 +79,7 @@ TEST(Lower, AnOverlapInThePlanShowsInTheBytes) {
   const std::vector<Tensor> in = random_codes(g, seed()), want = evaluate(g, in);
   void (*const mutations[])(plan::Plan&) = {
       [](plan::Plan& p) {
-        p.layers[0].stages[0].parameters.addresses[0] = p.layers[0].in_slots.addresses[0];
+        p.tasks[0].operands[1].address = p.tasks[0].operands[0].address;
       },
       [](plan::Plan& p) {
         for (std::uint64_t& o : p.arena.offsets) o = 0;

@@ -67,11 +67,11 @@ TEST(Target, InheritsAndOverrides) {
   EXPECT_EQ(t.name, "t");
   EXPECT_EQ(t.machine.sram_bytes, 4096u);
   EXPECT_EQ(t.machine.mac_rows, base.machine.mac_rows);
-  const auto limit = std::ranges::find(t.forms.at(Form::mac).limits, "kernel_h", &FactLimit::fact);
-  ASSERT_NE(limit, t.forms.at(Form::mac).limits.end());
+  const auto limit = std::ranges::find(t.forms.at("mac").limits, "kernel_h", &FactLimit::fact);
+  ASSERT_NE(limit, t.forms.at("mac").limits.end());
   EXPECT_EQ(limit->highest, 3);
   EXPECT_EQ(limit->where, "t.toml:6");
-  EXPECT_EQ(t.forms.at(Form::mac).limits.size(), base.forms.at(Form::mac).limits.size());
+  EXPECT_EQ(t.forms.at("mac").limits.size(), base.forms.at("mac").limits.size());
 }
 
 TEST(Target, EnergyIsNotInherited) {

@@ -46,6 +46,8 @@ struct Operand {
   int input = -1;  // of the node: value and inside
   /// Dims are aligned with those of the result as numpy does; axes of 1 are broadcast.
   bool broadcast = false;
+  /// A computed matrix of weights: rows of its tile are output channels, channels are inputs.
+  bool matrix = false;
 };
 
 /// How the result of a layer is cut.

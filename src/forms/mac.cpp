@@ -8,9 +8,18 @@ namespace longshore::forms {
 extern const FormDef form_mac;
 namespace {
 
-constexpr std::size_t weights = 0, data = 1;
+constexpr std::size_t weights = 0;
+
+/// The second matrix of a product comes from another node.
+bool computed(const FormSpec& s) { return s.other >= 0; }
+/// Computed weights have their parameters in an operand of their own.
+std::size_t data(const FormSpec& s) { return computed(s) ? 2 : 1; }
 
 std::vector<Operand> operands(const FormSpec& s) {
+  if (computed(s))
+    return {{.input = s.weights, .matrix = true},
+            {.source = Operand::Source::made},
+            {.input = s.data}};
   return {{.source = Operand::Source::packed, .input = s.weights}, {.input = s.data}};
 }
 
@@ -21,7 +30,11 @@ std::int64_t taps(const FormNode& n) { return n.spec.window.taps(); }
 /// Output channels never cross a group; `over.c` counts inside the group.
 Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
   const std::int64_t group = tile.out.c.from / group_out(n), first = group * group_in(n);
-  if (operand == weights) return {group, {0, 1}, tile.over.c, tile.out.c};
+  if (operand != data(n.spec)) {
+    if (!computed(n.spec)) return {group, {0, 1}, tile.over.c, tile.out.c};
+    return operand == weights ? Box{0, tile.out.c, {0, 1}, tile.over.c}
+                              : Box{0, {0, 1}, {0, 1}, tile.out.c};
+  }
   return {tile.out.n,
           reach_of(n.spec.window, 1, tile.out.h, n.in.h).in,
           reach_of(n.spec.window, 2, tile.out.w, n.in.w).in,
@@ -36,9 +49,19 @@ std::int64_t weight_bytes(const FormNode& n, std::int64_t out, std::int64_t in, 
   return out * taps(n) * round_up(in, sram_alignment(m));
 }
 
-std::int64_t slot_bytes(const FormNode& n, std::size_t, const Tiling& t, const Machine& m) {
-  return parameters_at(weight_bytes(n, t.channels, t.in_channels, m), m) +
-         t.channels * static_cast<std::int64_t>(sizeof(ChannelParameters));
+std::int64_t slot_bytes(const FormNode& n, std::size_t operand, const Tiling& t, const Machine& m) {
+  const std::int64_t own = weight_bytes(n, t.channels, t.in_channels, m),
+                     parameters = t.channels * static_cast<std::int64_t>(sizeof(ChannelParameters));
+  if (computed(n.spec)) return operand == weights ? own : parameters;
+  return parameters_at(own, m) + parameters;
+}
+
+/// The parameters of a tile's channels.
+std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox& tile) {
+  const std::vector<ChannelParameters> all = mac_parameters(n);
+  const auto bytes = std::as_bytes(std::span(all).subspan(
+      static_cast<std::size_t>(tile.out.c.from), static_cast<std::size_t>(tile.out.c.size())));
+  return {bytes.begin(), bytes.end()};
 }
 
 std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine& m) {
@@ -94,17 +117,19 @@ std::vector<Fetch> fetch(const FormNode& n, std::size_t operand, const TileBox& 
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
-  const Box& box = e.operand_box(weights);
-  const std::int64_t tap_stride = round_up(box.w.size(), sram_alignment(e.machine())),
+  const std::int64_t in = task.box.over.c.size(), out = task.box.out.c.size(),
+                     tap_stride = round_up(in, sram_alignment(e.machine())),
                      out_stride = taps(n) * tap_stride;
   const std::uint32_t at = e.operand(weights).address;
   Conv conv;
-  set_tile(conv, n, task, e, data);
+  set_tile(conv, n, task, e, data(n.spec));
   conv.weights = at;
   conv.weight_tap_stride = static_cast<std::uint32_t>(tap_stride);
   conv.weight_out_stride = static_cast<std::uint32_t>(out_stride);
-  conv.parameters =
-      at + static_cast<std::uint32_t>(parameters_at(box.c.size() * out_stride, e.machine()));
+  conv.parameters = computed(n.spec)
+                        ? e.operand(1).address
+                        : at + static_cast<std::uint32_t>(
+                                   parameters_at(out * out_stride, e.machine()));
   e.emit(Queue::mac, conv);
 }
 
@@ -112,7 +137,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 
 extern constinit const FormDef form_mac = {
     .name = "mac",
-    .doc = "Convolution and matrix product with constant weights, on the MAC array.",
+    .doc = "Convolution with constant weights and matrix product, on the MAC array.",
     .limits = mac_limits,
     .operands = operands,
     .reach = reach,
@@ -123,6 +148,7 @@ extern constinit const FormDef form_mac = {
     .cycles = cycles,
     .pack = pack,
     .fetch = fetch,
+    .make = make,
     .emit = emit,
     .examples = {R"((x: i8[1,4,9,7] q(0.1, 3)) {
       y: i8[1,6,5,4] q(0.05, -5) = Conv(x, i8[6,2,3,3] q(0.02, 0) {
@@ -131,7 +157,9 @@ extern constinit const FormDef form_mac = {
         1,-2,3,4,5,6,-7,8,9, 10,11,-12,13,14,15,16,-17,18, 1,2,3,4,5,6,7,8,9, -1,-2,-3,-4,-5,-6,-7,-8,-9},
         group=2, pads=[1,1,1,1], strides=[2,2]) return y })",
                  R"((x: i8[3,2] q(0.5, 3)) {
-      y: i8[3,2] q(2, 4) = MatMul(x, i8[2,2] q([0.25, 0.5], [0, 0], axis=1) {1, -2, 3, 4}) return y })"},
+      y: i8[3,2] q(2, 4) = MatMul(x, i8[2,2] q([0.25, 0.5], [0, 0], axis=1) {1, -2, 3, 4}) return y })",
+                 R"((x: i8[6,16] q(0.1, 3), z: i8[16,5] q(0.2, 0)) {
+      y: i8[6,5] q(0.5, 2) = MatMul(x, z) return y })"},
 };
 
 }  // namespace longshore::forms

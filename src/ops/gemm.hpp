@@ -155,6 +155,7 @@ inline FormSpec gemm_form(const NodeTypes& n) {
   const Attributes& a = n.node.attributes;
   if (n.node.input(2) != no_value) s.bias = 2;
   s.weights_by_input = a.integer("transB") == 0;
+  if (!n.graph.constant(n.node.input(1))) s.other = 1;
   if (a.integer("transA") != 0) s.refuse("transA", std::to_string(a.integer("transA")), "0");
   for (const char* factor : {"alpha", "beta"})
     if (a.real(factor, 1) != 1 && (s.bias >= 0 || factor[0] == 'a'))

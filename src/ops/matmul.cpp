@@ -102,8 +102,10 @@ extern constinit const OpDef op_matmul = {
         [](const NodeTypes& n) { return n.input(1).rank() < 2 ? -1 : n.input(1).rank() - 1; },
     .fused = fused,
     .form =
-        [](const NodeTypes&) {
-          return FormSpec{.form = "mac", .weights = 1, .weights_by_input = true};
+        [](const NodeTypes& n) {
+          const int computed = n.graph.constant(n.node.input(1)) ? -1 : 1;
+          return FormSpec{
+              .form = "mac", .other = computed, .weights = 1, .weights_by_input = true};
         },
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,

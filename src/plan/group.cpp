@@ -163,7 +163,10 @@ class Grouper {
 
   /// Of two operands the one that has the extents of the result is walked.
   void walk_full_operand(Stage& s) const {
-    if (s.spec.other < 0) return;
+    const std::vector<forms::Operand> operands = s.form->operands(s.spec);
+    if (s.spec.other < 0 ||
+        std::ranges::none_of(operands, [](const forms::Operand& o) { return o.broadcast; }))
+      return;
     const Node& n = g_.nodes[s.node];
     const auto full = [&](int role) {
       const ValueId v = n.input(static_cast<std::size_t>(role));

@@ -182,6 +182,17 @@ class Memory {
     return view;
   }
 
+  /// A computed matrix as weights: rows are output channels, channels are inputs.
+  View matrix_view(ValueId v, bool by_input, Extent& extent) const {
+    View view = plan_.values[index(v)];
+    const std::array<std::uint64_t, 4> s = view.stride;
+    const Extent whole = extent;  // n rows of c columns
+    extent = {1, by_input ? whole.c : whole.n, 1, by_input ? whole.n : whole.c};
+    view.stride = by_input ? std::array{std::uint64_t{0}, s[3], s[3], s[0]}
+                           : std::array{std::uint64_t{0}, s[0], s[0], s[3]};
+    return view;
+  }
+
   void operands(Stage& s, bool fused) {
     const Node& n = g_.nodes[s.node];
     const ValueId to = n.output(static_cast<std::size_t>(s.spec.result));
@@ -193,7 +204,9 @@ class Memory {
         const ValueId v = n.input(static_cast<std::size_t>(o.input));
         operand.chained = fused && o.input == s.spec.data;
         operand.extent = o.broadcast ? forms::aligned_extent(g_, v, to) : *extent_of(g_[v].type);
-        if (!operand.chained)
+        if (o.matrix) {
+          operand.view = matrix_view(v, s.spec.weights_by_input, operand.extent);
+        } else if (!operand.chained)
           operand.view = operand_view(v, operand.extent,
                                       o.broadcast && g_[v].type.rank() != g_[to].type.rank());
       }

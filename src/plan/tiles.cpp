@@ -181,12 +181,12 @@ class Search {
     for (std::size_t i = 0; i < l.stages.front().operands.size(); i++) {
       StageOperand& o = l.stages.front().operands[i];
       const bool walked = o.what.source == Operand::Source::value && o.what.input == head_.spec.data;
-      if (o.what.source == Operand::Source::value) {
+      if (o.what.source == Operand::Source::value && !o.what.matrix) {
         const TileShape shape = widest(i, t);
         slot(o.slots, shape.bytes(),
              pixels * (rules_.sums_channels ? turns * groups_ : channels.count), slots);
         if (walked) in_pixels = static_cast<double>(shape.rows * shape.columns);
-      } else if (o.what.source == Operand::Source::packed) {
+      } else if (o.what.source == Operand::Source::packed || o.what.matrix) {
         slot(o.slots, form_.slot_bytes(node_, i, t, m_), channels.count * turns * groups_, slots);
       } else if (o.what.source == Operand::Source::made) {
         const Box all = form_.reach(node_, i, {{0, {0, 1}, {0, 1}, {0, 1}}, {}});
@@ -287,7 +287,8 @@ class Search {
                     std::min(m_.dma_bytes_per_cycle * m_.clock_mhz * 1e-3,
                              m_.dram_gb_per_s * m_.dram_read_efficiency);
         time.dma_in += passes * o * k * groups * (weight_ns + 2 * setup_ns_);
-      } else if (operand.what.input == head_.spec.data) {
+      } else if (operand.what.source == Operand::Source::value &&
+                 operand.what.input == head_.spec.data) {
         double passes = 1;
         if (rules_.sums_channels)
           passes = t.weights_outer ? (pixel_tiles * k * groups <= slots(operand.slots) ? 1 : o)

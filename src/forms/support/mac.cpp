@@ -13,7 +13,8 @@ void weight_limits(const FormNode& n, Reasons& out) {
   const ValueId id = n.input(n.spec.weights);
   if (id == no_value) return out.value("its weights", "absent", "a constant");
   const Value& w = n.graph[id];
-  if (!n.graph.constant(id)) return out.computed("weights", w.name);
+  const bool matrix = n.spec.other >= 0 && w.type.rank() == 2;
+  if (!n.graph.constant(id) && !matrix) return out.computed("weights", w.name);
   const Quantisation& q = w.type.quant;
   if (w.type.dtype != DType::i8)
     out.value(str("the element type of '", w.name, "'"), name(w.type.dtype), "i8");
