@@ -267,7 +267,8 @@ Compiled compile(const Options& options) {
 
 Specialise specialise(const Compiled& c) {
   if (c.quantised_here) return specialiser(c.graph);
-  return specialiser(c.imported, [](const Graph& g) { return optimize(g); });
+  // Optimised once for all dims: weights that it makes are the same for each.
+  return specialiser(c.optimised, optimize_special);
 }
 
 }  // namespace longshore::compile
