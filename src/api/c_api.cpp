@@ -1,17 +1,12 @@
 #include <longshore/longshore.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
-#include <optional>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
-#include "lower/cpu.hpp"
-#include "measure/runner.hpp"
-#include "optimize/optimize.hpp"
-#include "program/bundle.hpp"
-#include "quantize/import.hpp"
-#include "read/read.hpp"
+#include "base/threads.hpp"
+#include "compile/bundle_file.hpp"
 
 struct longshore_model {
   longshore::Model model;
@@ -53,29 +48,6 @@ longshore_code guarded(char* why, std::size_t why_size, F&& f) noexcept {
   }
 }
 
-Model load(const std::string& path) {
-  Result<SharedBlob> file = read_file(path);
-  require(file.status());
-  LoadOptions options;
-  options.operators = operator_table();
-  std::optional<Program> program;
-  if (is_bundle((*file)->bytes())) {
-    Result<Bundle> bundle = Bundle::open(*file);
-    require(bundle.status(), path);
-    Result<Program> decoded = bundle->program();
-    require(decoded.status(), path);
-    program = std::move(*decoded);
-  } else {
-    // Optimised once for all dims: weights that it makes are the same for each.
-    const Graph graph = optimize(import_quantised(read_model(path).graph));
-    program = lower::lower_cpu(graph);
-    options.specialise = specialiser(graph, optimize_special);
-  }
-  Result<Model> model = Model::load(std::move(*program), options);
-  require(model.status(), path);
-  return *model;
-}
-
 longshore_code type_of(const Program& p, const std::vector<std::uint32_t>& list, std::size_t i,
                        longshore_tensor* out) noexcept {
   if (!out || i >= list.size()) return LONGSHORE_BAD_ARGUMENT;
@@ -103,7 +75,7 @@ longshore_code longshore_model_load(const char* path, longshore_model** model, c
                                     size_t why_size) {
   if (!path || !model) return tell(Code::bad_argument, "a null pointer", why, why_size);
   *model = nullptr;
-  return guarded(why, why_size, [&] { *model = new longshore_model{load(path)}; });
+  return guarded(why, why_size, [&] { *model = new longshore_model{compile::load(path)}; });
 }
 void longshore_model_free(longshore_model* model) { delete model; }
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/guard.hpp"
@@ -72,28 +71,6 @@ Result<SharedBlob> read_file(const std::string& path, std::size_t limit_bytes) n
     return Status::error(Code::exhausted, "'%.140s' has %zu bytes, the limit is %zu", path.c_str(),
                          size, limit_bytes);
   return read_open_file(file.fd, size, path.c_str());
-}
-
-Status write_file(const std::string& path, std::span<const std::byte> bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.fd < 0) return failure(path.c_str(), "create a file beside");
-  const auto give_up = [&](const char* what) {
-    const Status status = failure(path.c_str(), what);
-    ::unlink(temporary.c_str());
-    return status;
-  };
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return give_up("write");
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(file.fd, 0666 & ~mask) != 0 || ::fsync(file.fd) != 0) return give_up("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up("replace");
-  return {};
 }
 
 }  // namespace longshore

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "ir/op.hpp"
 #include "tensor/visit.hpp"
 
@@ -84,7 +85,7 @@ class Parser {
   }
 
   void body(Scope& s) {
-    if (++depth_ > 32) error("at most 32 nested graphs");
+    if (depth_++ > deepest_nesting) error(str("at most ", deepest_nesting, " nested graphs"));
     expect('{');
     while (!take_word("return")) statement(s);
     do s.g.outputs.push_back(reference(s));
@@ -349,6 +350,12 @@ class Parser {
         if (!take_word("axis")) error("axis=");
         expect('=');
         t.quant.axis = static_cast<int>(integer());
+        take(',');
+        if (take_word("block")) {
+          expect('=');
+          t.quant.block = integer();
+          if (t.quant.block < 1) error("a block of at least one element");
+        }
       } else {
         t.quant.scale = {chars<float>("a scale")};
         take(',');

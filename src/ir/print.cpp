@@ -198,11 +198,13 @@ std::string print(const TensorType& t) {
                         "]"
                   : "[*]";
   if (t.quantised()) {
-    const bool many = t.quant.scale.size() > 1;
+    const bool many = t.quant.scale.size() > 1 || t.quant.block > 0;
     const std::string scales = joined(t.quant.scale, real<float>);
     const std::string zeros =
         joined(t.quant.zero_point, [](std::int32_t z) { return std::to_string(z); });
-    out += many ? fmt::format(" q([{}], [{}], axis={})", scales, zeros, t.quant.axis)
+    const std::string block =
+        t.quant.block > 0 ? fmt::format(", block={}", t.quant.block) : std::string();
+    out += many ? fmt::format(" q([{}], [{}], axis={}{})", scales, zeros, t.quant.axis, block)
                 : fmt::format(" q({}, {})", scales, zeros);
   }
   return out;

@@ -66,6 +66,12 @@ void verify_structure(const Graph& g) {
     const Quantisation& q = g.values[i].type.quant;
     if (q.scale.size() != q.zero_point.size())
       broken("value '" + g.values[i].name + "' has scales without zero points");
+    const TensorType& t = g.values[i].type;
+    Shape dims;
+    if (t.ranked && t.rank() <= max_rank)
+      for (const Dim& d : t.dims) dims.push(d.value);
+    if (q.scale.size() > 1 && t.ranked && !quant_fits(q.view(), dims))
+      broken("value '" + g.values[i].name + "' has scales that do not fit its dims");
     for (float s : q.scale)
       if (!(s > 0)) broken("value '" + g.values[i].name + "' has a scale that is not positive");
   }

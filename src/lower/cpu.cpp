@@ -38,9 +38,7 @@ ProgramValue program_value(const Value& value) {
   out.known_rank = value.type.ranked && value.type.rank() <= max_rank;
   if (out.known_rank)
     for (const Dim& d : value.type.dims) out.shape.push(d.value);
-  out.scale = value.type.quant.scale;
-  out.zero_point = value.type.quant.zero_point;
-  out.axis = value.type.quant.axis;
+  out.quantisation = value.type.quant;
   if (value.constant.present()) {
     out.storage = Storage::constant;
     out.constant = value.constant.blob;
@@ -56,7 +54,7 @@ ProgramValue program_value(const Value& value, ConstantPool& pool) {
 }
 
 bool is_view(const Graph& g, const Node& node) {
-  if (node.op->form != Form::view || node.outputs.size() != 1 || node.input(0) == no_value)
+  if (!node.op->view || node.outputs.size() != 1 || node.input(0) == no_value)
     return false;
   const TensorType &in = g[node.inputs[0]].type, &out = g[node.outputs[0]].type;
   const std::optional<Shape> from = in.shape(), to = out.shape();
@@ -158,8 +156,7 @@ class Placer {
     buffer_[index(v)] = static_cast<std::uint32_t>(buffers_.size());
     plan::Buffer buffer{size_of(value), step, step};
     // Element i of an element-wise output depends on element i of an input of the same dims.
-    const bool elementwise = node.op->form == Form::eltwise || node.op->form == Form::table;
-    if (elementwise && node.outputs.size() == 1) {
+    if (node.op->elementwise && node.outputs.size() == 1) {
       for (ValueId in : node.inputs) {
         if (in == no_value || buffer_[index(in)] == plan::no_buffer) continue;
         const ProgramValue& source = p_.values[index(in)];

@@ -8,6 +8,7 @@
 #include "program/instruction.hpp"
 #include "program/machine.hpp"
 #include "tensor/attribute.hpp"
+#include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
 #include "tensor/state.hpp"
 #include "tensor/tensor.hpp"
@@ -29,12 +30,10 @@ enum class Storage : std::uint8_t {
 struct ProgramValue {
   std::string name;
   DType dtype = DType::undefined;
-  Shape shape;               // -1 where a dimension is not known
-  bool known_rank = true;    // false: shape is empty and says nothing
-  bool fixed_shape = true;   // all dimensions are known
-  std::vector<float> scale;  // empty: not quantised
-  std::vector<std::int32_t> zero_point;
-  int axis = 0;
+  Shape shape;              // -1 where a dimension is not known
+  bool known_rank = true;   // false: shape is empty and says nothing
+  bool fixed_shape = true;  // all dimensions are known
+  Quantisation quantisation;
   Storage storage = Storage::arena;
   std::uint64_t offset = 0;  // bytes; multiple of 64 in arena and constants
   std::uint32_t view_of = no_index;
@@ -42,9 +41,7 @@ struct ProgramValue {
   /// Program::constants, the one space that an NPU can address.
   SharedBlob constant;
 
-  QuantView quant() const {
-    return {scale.data(), zero_point.data(), static_cast<std::int64_t>(scale.size()), axis};
-  }
+  QuantView quant() const { return quantisation.view(); }
 };
 
 struct Program;

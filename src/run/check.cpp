@@ -1,12 +1,11 @@
 #include <vector>
 
+#include "base/limits.hpp"
 #include "run/loaded.hpp"
 #include "tensor/quant.hpp"
 
 namespace longshore {
 namespace {
-
-constexpr int deepest_nesting = 16;
 
 /// One program's values and steps, each failure naming the value or step.
 class Check {
@@ -15,7 +14,8 @@ class Check {
 
   Status run() {
     if (depth_ > deepest_nesting)
-      return Status::error(Code::bad_model, "programs are nested too deeply");
+      return Status::error(Code::exhausted, "programs are nested more than %d deep",
+                           deepest_nesting);
     if (p_.numbers > Rounding::fixed31_double)
       return Status::error(Code::bad_model, "an unknown rounding mode");
     for (std::size_t i = 0; i < p_.values.size(); i++) LONGSHORE_TRY(value(i));
@@ -48,21 +48,21 @@ class Check {
       if (static_cast<std::uint64_t>(n) > (std::uint64_t{1} << 40) / 16)
         return bad("it is too large");
     }
-    if (v.scale.size() != v.zero_point.size())
+    const Quantisation& q = v.quantisation;
+    if (q.scale.size() != q.zero_point.size())
       return bad("scales and zero points differ in number");
-    if (!v.scale.empty()) {
+    if (q.present()) {
       if (v.dtype != DType::i8 && v.dtype != DType::u8 && v.dtype != DType::i16 &&
           v.dtype != DType::u16 && v.dtype != DType::i32 && v.dtype != DType::i4 &&
           v.dtype != DType::u4 && v.dtype != DType::i2 && v.dtype != DType::u2)
         return bad("its type cannot be quantised");
-      for (float s : v.scale)
+      for (float s : q.scale)
         if (!(s > 0) || s > 3e38f) return bad("a scale is not a positive number");
       const CodeRange range = code_range(v.dtype);
-      for (std::int32_t z : v.zero_point)
+      for (std::int32_t z : q.zero_point)
         if (z < range.lowest || z > range.highest)
           return bad("a zero point is outside its type's range");
-      if (v.scale.size() > 1 && (!v.known_rank || v.axis < 0 || v.axis >= v.shape.rank ||
-                                 v.shape[v.axis] != static_cast<std::int64_t>(v.scale.size())))
+      if (q.scale.size() > 1 && (!v.known_rank || !quant_fits(q.view(), v.shape)))
         return bad("the number of its scales does not fit its axis");
     }
     const auto inside = [&](std::uint64_t size) {
@@ -178,7 +178,7 @@ class Check {
                            &inner = nested.program.values[nested.program.captured[i]];
         if (outer.dtype != inner.dtype ||
             (inner.fixed_shape && !(outer.fixed_shape && outer.shape == inner.shape)) ||
-            outer.scale != inner.scale || outer.zero_point != inner.zero_point)
+            !(outer.quantisation == inner.quantisation))
           return Status::error(Code::bad_model, "captured '%.80s' is of another type inside",
                                outer.name.c_str());
       }
@@ -209,7 +209,7 @@ class Check {
     if (!in.fixed_shape)
       return Status::error(Code::unsupported, "state '%.80s': its dims must be known",
                            in.name.c_str());
-    if (in.dtype != out.dtype || in.scale != out.scale || in.zero_point != out.zero_point ||
+    if (in.dtype != out.dtype || !(in.quantisation == out.quantisation) ||
         (out.fixed_shape && !(in.shape == out.shape)))
       return bad("it becomes a value of another type");
     if (s.capacity > 0 && s.capacity < value_bytes(in)) return bad("its capacity is too small");

@@ -126,10 +126,10 @@ Status check_inputs(const Program& p, std::span<const TensorView> inputs) noexce
 /// Zero in the type's own codes.
 template <class T>
 void fill_codes(std::byte* to, std::int64_t n, const ProgramValue& v) noexcept {
-  for (std::int64_t i = 0, count = static_cast<std::int64_t>(v.scale.size()); i < n; i++) {
-    std::int64_t channel = 0;
-    if (count > 1) channel = i / v.shape.product(v.axis + 1, v.shape.rank) % count;
-    const T code = static_cast<T>(v.zero_point[static_cast<std::size_t>(channel)]);
+  const QuantView q = v.quant();
+  for (std::int64_t i = 0; i < n; i++) {
+    const auto at = static_cast<std::size_t>(quant_index(q, v.shape, i));
+    const T code = static_cast<T>(v.quantisation.zero_point[at]);
     std::memcpy(to + static_cast<std::size_t>(i) * sizeof code, &code, sizeof code);
   }
 }
@@ -241,7 +241,7 @@ void Context::State::reset() noexcept {
     const ProgramValue& v = state_value(i);
     std::byte* to = states[i].data();
     std::memset(to, 0, states[i].capacity());
-    if (v.scale.empty()) continue;
+    if (!v.quantisation.present()) continue;
     const std::int64_t n = v.shape.elements();
     size_bytes(v.dtype) == 1   ? fill_codes<std::int8_t>(to, n, v)
     : size_bytes(v.dtype) == 2 ? fill_codes<std::int16_t>(to, n, v)

@@ -1,7 +1,8 @@
 #include <random>
 
 #include "base/guard.hpp"
-#include "program/access.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 #include "sim/schedule.hpp"
 
 namespace longshore {
@@ -30,9 +31,9 @@ Result<std::vector<Effect>> draw_order(const Program& program, std::uint64_t see
         effect = true;
     } else {
       const Operation& operation = program.queues[e % queue_count][index].operation;
-      if (const auto* w = std::get_if<Wait>(&operation))
+      if (const auto* w = operation.get_if<Wait>())
         wait = w->semaphore, count = w->count;
-      else if (const auto* s = std::get_if<Signal>(&operation))
+      else if (const auto* s = operation.get_if<Signal>())
         signal = s->semaphore, count = s->count;
       else
         effect = !is_control(operation);

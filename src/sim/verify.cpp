@@ -80,8 +80,8 @@ class Verifier {
           r.end = region.end();
           break;
         }
-        r.text = std::string(name(static_cast<Queue>(q))) + "[" + std::to_string(i) +
-                 "]: " + status.text() + ": " + print(instruction);
+        r.text = queue_name(machine_, instruction.core, static_cast<Queue>(q)) + "[" +
+                 std::to_string(i) + "]: " + status.text() + ": " + print(instruction);
         add(std::move(r));
       }
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include "base/codec.hpp"
 #include "tensor/attribute.hpp"
+#include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
 #include "tensor/state.hpp"
 
@@ -24,6 +25,21 @@ void fields(A& a, Shape& s, bool unknown_dims = false) {
     a.number(d);
     if constexpr (A::reading)
       if (a.ok() && d < (unknown_dims ? -1 : 0)) a.fault("a dimension is negative");
+  }
+}
+
+/// Scales and zero points; whether they fit the tensor is checked by who knows its dims.
+template <class A>
+void fields(A& a, Quantisation& q) {
+  numbers(a, q.scale);
+  numbers(a, q.zero_point);
+  std::int32_t axis = q.axis;
+  a.number(axis);
+  q.axis = axis;
+  a.number(q.block);
+  if constexpr (A::reading) {
+    if (a.ok() && (q.scale.size() != q.zero_point.size() || q.block < 0))
+      a.fault("a value has scales without zero points");
   }
 }
 

@@ -14,7 +14,7 @@ constexpr std::int64_t block_floats = 65536;
 class Conv final : public BoundKernel {
  public:
   Conv(const ConvShape& shape, const GemmF32& gemm, const EltwiseF32& eltwise,
-       const Activation& activation)
+       const BoundActivation& activation)
       : s_(shape), gemm_(gemm), eltwise_(eltwise), activation_(activation) {
     const auto nr = static_cast<std::int64_t>(gemm.columns);
     depth_ = std::min<std::int64_t>(s_.depth(), gemm_depth);
@@ -141,15 +141,15 @@ class Conv final : public BoundKernel {
   ConvShape s_;
   const GemmF32& gemm_;
   const EltwiseF32& eltwise_;
-  Activation activation_;
+  BoundActivation activation_;
   std::int64_t depth_ = 0, pixels_ = 0, stride_ = 0;
   Pack packed_;
 };
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.all_f32()) return nullptr;
-  const std::optional<ConvShape> s = conv_shape(r);
-  const std::optional<Activation> activation = fused_activation(r);
+  const std::optional<ConvShape> s = bound_conv_shape(r);
+  const std::optional<BoundActivation> activation = bound_activation(r);
   if (!s || !activation) return nullptr;
   if (s->depthwise() && s->window.taps() <= 128 && !r.input(3).present())
     return nullptr;  // depthwise_f32

@@ -161,7 +161,7 @@ class ConvI8 final : public BoundKernel {
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.input(0).quantised() || !r.output().quantised()) return nullptr;
-  const std::optional<ConvShape> s = conv_shape(r);
+  const std::optional<ConvShape> s = bound_conv_shape(r);
   Epilogue epilogue;
   if (!s || !make_epilogue(r, s->channels_out(), 0, epilogue)) return nullptr;
   if (s->depthwise() && s->window.taps() <= 128) return nullptr;  // depthwise_i8

@@ -16,7 +16,7 @@ struct Product {
   float alpha = 1;
   std::int64_t batches = 1;
   std::vector<std::int64_t> a_at, b_at;  // elements, of each batch
-  Activation activation;
+  BoundActivation activation;
   enum class Start { none, column, row, matrix } start = Start::none;
   std::vector<float> scaled_start;  // beta times a constant C
 };
@@ -119,7 +119,7 @@ std::optional<Product> gemm_product(const BindRequest& r) {
   p.n = b.shape[p.transpose_b ? 0 : 1];
   if (b.shape[p.transpose_b ? 1 : 0] != p.k || !(y.shape == Shape{p.m, p.n})) return {};
   p.a_at = p.b_at = {0};
-  const std::optional<Activation> activation = fused_activation(r);
+  const std::optional<BoundActivation> activation = bound_activation(r);
   if (!activation) return {};
   p.activation = *activation;
   const float beta = r.attributes.real("beta", 1);
