@@ -8,7 +8,7 @@
 namespace longshore::compile {
 
 std::optional<BundleFile> open_bundle(const std::string& path) {
-  const Result<SharedBlob> file = map_file(path);
+  const Result<SharedBlob> file = read_file(path);
   require(file.status());
   if (!is_bundle((*file)->bytes())) return {};
   Result<Bundle> bundle = Bundle::open(*file);

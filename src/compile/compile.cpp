@@ -266,8 +266,9 @@ Compiled compile(const Options& options) {
 }
 
 Specialise specialise(const Compiled& c) {
+  // From the optimised graph: weights that a pass made are the same for all dims.
   if (c.quantised_here) return specialiser(c.graph);
-  return specialiser(c.imported, [](const Graph& g) { return optimize(g); });
+  return specialiser(c.graph, optimize_special);
 }
 
 }  // namespace longshore::compile
