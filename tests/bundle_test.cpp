@@ -12,6 +12,7 @@
 #include "onnx_model.hpp"
 #include "program/bundle.hpp"
 #include "program/codec.hpp"
+#include "program/instructions/end.hpp"
 #include "program/instruction_def.hpp"
 #include "program/print.hpp"
 #include "random.hpp"
