@@ -266,9 +266,9 @@ Compiled compile(const Options& options) {
 }
 
 Specialise specialise(const Compiled& c) {
-  // From the optimised graph: weights that a pass made are the same for all dims.
   if (c.quantised_here) return specialiser(c.graph);
-  return specialiser(c.graph, optimize_special);
+  // Optimised once for all dims: weights that it makes are the same for each.
+  return specialiser(c.optimised, optimize_special);
 }
 
 }  // namespace longshore::compile

@@ -140,8 +140,10 @@ CompareReport BundleComparison::report() const {
   r.layers = layers_.layers();
   r.layers.insert(r.layers.end(), outputs_.begin(), outputs_.end());
   r.npu = bundle_.npu;
-  for (const std::string& name : layers_.missing())
-    if (!bundle_.without_bytes.contains(name)) r.missing.push_back(name);
+  r.missing = layers_.missing();
+  for (NotCompared& m : r.missing)
+    if (m.reason.empty() && bundle_.without_bytes.contains(m.value))
+      m.reason = "it shows bytes that the NPU did not make";
   return r;
 }
 
