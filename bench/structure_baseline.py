@@ -36,7 +36,7 @@ NETS = {
 }
 SAMPLES = 64        # elements of a float output that are kept
 FLOAT_BOUND = 1e-4  # of the largest element
-ENVIRONMENT = dict(os.environ, LONGSHORE_CPU="generic")
+ENVIRONMENT = dict(os.environ, LONGSHORE_CPU="generic", LONGSHORE_TARGETS=str(ROOT / "targets"))
 
 
 def longshore(tool, *arguments):

@@ -280,7 +280,7 @@ class SideBySide {
                   view_.begin() + static_cast<std::ptrdiff_t>(s.offset));
       std::copy_n(may_.dram.begin() + static_cast<std::ptrdiff_t>(s.offset), s.bytes,
                   may_.view.begin() + static_cast<std::ptrdiff_t>(s.offset));
-    } else if (s.kind == Step::Kind::op) {
+    } else if (computes(s)) {
       for (std::uint32_t v : s.inputs) effect_.may_be_read |= may_have_changed(v);
       for (const NestedProgram& n : s.nested)
         for (std::uint32_t v : n.captures) effect_.may_be_read |= may_have_changed(v);

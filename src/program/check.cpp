@@ -216,7 +216,9 @@ Status check(const Program& program) noexcept {
   }
   for (const ProgramValue& v : program.values) {
     if (!v.fixed_shape || (v.storage != Storage::arena && v.storage != Storage::constant)) continue;
-    const std::uint64_t size = v.storage == Storage::arena ? sizes.arena : sizes.constants;
+    const std::uint64_t size = v.storage == Storage::arena ? sizes.arena
+                               : v.constant                ? v.constant->size()
+                                                           : sizes.constants;
     Wide bytes = size_bytes(v.dtype);
     for (int i = 0; i < v.shape.rank; i++) {
       if (v.shape[i] < 0) return refuse("value %.60s: a negative dimension", v.name.c_str());

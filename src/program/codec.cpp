@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guard.hpp"
+#include "base/limits.hpp"
 #include "program/instruction_def.hpp"
 #include "tensor/codec.hpp"
 
@@ -11,15 +13,13 @@ namespace longshore {
 template <>
 inline constexpr unsigned enumerators<Storage> = 6;
 template <>
-inline constexpr unsigned enumerators<Step::Kind> = 6;
+inline constexpr unsigned enumerators<Step::Kind> = 7;
 template <>
 inline constexpr unsigned enumerators<Queue> = queue_count;
 template <>
 inline constexpr unsigned enumerators<Dataflow> = 4;
 
 namespace {
-
-constexpr int depth_limit = 32;
 
 struct VectorPrice {
   std::string name;
@@ -81,18 +81,10 @@ void fields(A& a, ProgramValue& v) {
   longshore::fields(a, v.shape, true);
   a.number(v.known_rank);
   a.number(v.fixed_shape);
-  numbers(a, v.scale);
-  numbers(a, v.zero_point);
-  std::int32_t axis = v.axis;
-  a.number(axis);
-  v.axis = axis;
+  longshore::fields(a, v.quantisation);
   a.number(v.storage);
   a.number(v.offset);
   a.number(v.view_of);
-  if constexpr (A::reading) {
-    if (a.ok() && v.scale.size() != v.zero_point.size())
-      a.fault("a value has scales without zero points");
-  }
 }
 
 template <class A>
@@ -156,7 +148,7 @@ void fields(A& a, Step& s, int depth) {
 template <class A>
 void fields(A& a, Program& p, int depth) {
   if constexpr (A::reading) {
-    if (depth > depth_limit) return a.fault("programs are nested too deep");
+    if (depth > deepest_nesting) return a.fault("programs are nested too deep");
   }
   fields(a, p.machine);
   a.number(p.numbers);
@@ -173,6 +165,7 @@ void fields(A& a, Program& p, int depth) {
   texts(a, p.layers);
   a.number(p.arena_bytes);
   a.number(p.arena_lower_bound);
+  longshore::fields(a, p.states);
 }
 
 void set_constants(Program& p, const SharedBlob& constants) {
@@ -190,14 +183,16 @@ std::vector<std::byte> encode(const Program& p) {
 }
 
 Result<Program> decode_program(std::span<const std::byte> bytes, const SharedBlob& constants) {
-  Decoder decoder(bytes);
-  Program p;
-  fields(decoder, p, 0);
-  decoder.finish();
-  if (!decoder.ok())
-    return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
-  set_constants(p, constants);
-  return p;
+  return guarded([&]() -> Result<Program> {
+    Decoder decoder(bytes);
+    Program p;
+    fields(decoder, p, 0);
+    decoder.finish();
+    if (!decoder.ok())
+      return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
+    set_constants(p, constants);
+    return p;
+  });
 }
 
 }  // namespace longshore

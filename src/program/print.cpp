@@ -22,6 +22,8 @@ const char* name(Step::Kind kind) {
       return "clean";
     case Step::Kind::invalidate:
       return "invalidate";
+    case Step::Kind::copy:
+      return "copy";
   }
   return "?";
 }
@@ -106,8 +108,10 @@ std::string print(const Step& step) {
   switch (step.kind) {
     case Step::Kind::op:
     case Step::Kind::view:
-      out += " " + (step.domain.empty() ? step.name : step.domain + "." + step.name) +
-             list(step.inputs) + " -> " + list(step.outputs);
+    case Step::Kind::copy:
+      if (!step.name.empty()) out += " ";
+      out += (step.domain.empty() ? step.name : step.domain + "." + step.name) + list(step.inputs) +
+             " -> " + list(step.outputs);
       break;
     case Step::Kind::wait:
     case Step::Kind::signal:

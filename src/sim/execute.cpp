@@ -8,7 +8,7 @@ const ExecutionDef* execution_of(const Operation& operation) noexcept {
   return nullptr;
 }
 
-Status execute(const Instruction& instruction, NpuMemory& memory, Workspace& workspace) noexcept {
+Status execute(const Instruction& instruction, NpuMemory& memory, Workspace& workspace) {
   if (is_control(instruction.operation)) return {};
   const ExecutionDef* def = execution_of(instruction.operation);
   if (def == nullptr)

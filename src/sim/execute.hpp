@@ -4,6 +4,6 @@
 namespace longshore {
 
 /// Runs one instruction; control instructions do nothing. It must have passed `check`.
-Status execute(const Instruction&, NpuMemory&, Workspace&) noexcept;
+Status execute(const Instruction&, NpuMemory&, Workspace&);
 
 }  // namespace longshore

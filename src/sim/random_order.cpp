@@ -1,12 +1,15 @@
 #include <random>
 
+#include "base/guard.hpp"
 #include "program/instructions/signal.hpp"
 #include "program/instructions/wait.hpp"
 #include "sim/schedule.hpp"
 
 namespace longshore {
 
-Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t seed) noexcept {
+namespace {
+
+Result<std::vector<Effect>> draw_order(const Program& program, std::uint64_t seed) {
   const auto lists = engine_lists(program);
   const EngineId cpu = cpu_engine(program.machine);
   std::vector<std::size_t> next(lists.size(), 0);
@@ -59,6 +62,12 @@ Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t s
     }
     if (!moved) return Status::error(Code::bad_model, "deadlock");
   }
+}
+
+}  // namespace
+
+Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t seed) noexcept {
+  return guarded([&] { return draw_order(program, seed); });
 }
 
 }  // namespace longshore

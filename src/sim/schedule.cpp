@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/guard.hpp"
 #include "program/instructions/mark.hpp"
 #include "program/instructions/signal.hpp"
 #include "program/instructions/wait.hpp"
@@ -180,6 +181,7 @@ class EventLoop {
     Activity activity = Activity::host;
     switch (s.kind) {
       case Step::Kind::op:
+      case Step::Kind::copy:
         ns = s.cost_us * 1e3;
         break;
       case Step::Kind::view:
@@ -315,6 +317,8 @@ const char* name(Activity activity) noexcept {
   return "?";
 }
 
-Result<Schedule> schedule(const Program& program) noexcept { return EventLoop(program).run(); }
+Result<Schedule> schedule(const Program& program) noexcept {
+  return guarded([&] { return EventLoop(program).run(); });
+}
 
 }  // namespace longshore

@@ -239,7 +239,7 @@ class Verifier {
       return;
     }
     const Step& step = program_.steps[index];
-    if (step.kind == Step::Kind::op) {
+    if (computes(step)) {
       for (std::uint32_t v : step.inputs) value_access(v, false, now);
       for (const NestedProgram& nested : step.nested)
         for (std::uint32_t v : nested.captures) value_access(v, false, now);

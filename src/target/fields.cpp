@@ -62,7 +62,7 @@ constexpr MachineField fields[] = {
     {"control.layer_switch_cycles", "when an engine begins another layer, cycles", 0, 1e7, true,
      Kind::integer},
     {"control.semaphores", "how many", 1, 65536, true, Kind::integer},
-    {"control.semaphore_limit", "most that one can count", 1, many, true, Kind::integer},
+    {"control.semaphore_limit", "most that one can count", 16, many, true, Kind::integer},
     {"control.submit_us", "CPU time of a signal to the NPU, us", 0, 1e6, true, Kind::number},
     {"control.interrupt_us", "from the NPU's signal to the CPU's next step, us", 0, 1e6, true,
      Kind::number},

@@ -68,7 +68,7 @@ std::string print(const Target& t) {
       out += fmt::format("{} = {}\n", f.key.substr(dot + 1), value);
     }
     for (const auto& [form, r] : t.forms)
-      out += fmt::format("\n[forms.{}]\n", name(form)) + rule(r);
+      out += fmt::format("\n[forms.{}]\n", form) + rule(r);
     for (const auto& [op, r] : t.ops) out += fmt::format("\n[ops.{}]\n", quoted(op)) + rule(r);
   }
   const HostCpu& c = t.cpu;
