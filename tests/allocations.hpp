@@ -1,8 +1,12 @@
 #pragma once
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/status.hpp"
 #include "cpu/kernel.hpp"
 #include "ir/graph.hpp"
 
@@ -23,6 +27,32 @@ class NoMemory {
   NoMemory(const NoMemory&) = delete;
   NoMemory& operator=(const NoMemory&) = delete;
 };
+
+/// Calls f(what `prepare` gave) with 0, 1, 2 ... allocations that find memory, until it succeeds.
+/// Every status before must say that memory ran out.
+template <class P, class F>
+void starve(P&& prepare, F&& f) {
+  if (allocations() < 0) GTEST_SKIP() << "the address sanitizer has an allocator of its own";
+  for (long n = 1;; n++) {
+    Status status;
+    {
+      auto prepared = prepare();
+      const NoMemory none(n);
+      status = f(std::move(prepared));
+    }
+    if (status.ok()) {
+      EXPECT_GT(n, 1) << "nothing was allocated";
+      return;
+    }
+    ASSERT_EQ(status.code(), Code::exhausted) << status.text() << ", allocation " << n;
+    ASSERT_LT(n, 100'000);
+  }
+}
+
+template <class F>
+void starve(F&& f) {
+  starve([] { return 0; }, [&](int) { return f(); });
+}
 
 /// Allocations of a third run of the graph on this thread's own context; -1 where they are not
 /// counted.

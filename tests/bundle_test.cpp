@@ -12,6 +12,7 @@
 #include "onnx_model.hpp"
 #include "program/bundle.hpp"
 #include "program/codec.hpp"
+#include "program/instructions/end.hpp"
 #include "program/instruction_def.hpp"
 #include "program/print.hpp"
 #include "random.hpp"
@@ -132,6 +133,46 @@ TEST(Bundle, KeepsEveryOperandOfEveryInstruction) {
   ASSERT_TRUE(back.ok()) << back.status().text();
   EXPECT_EQ(back->machine, p.machine);
   EXPECT_EQ(back->queues[2], p.queues[2]);
+}
+
+/// Instructions are named in a bundle, with the bytes of their operands: another build may know
+/// others, or know them otherwise.
+TEST(Bundle, InstructionsThatAreNotKnownAreErrors) {
+  Program p;
+  p.machine.present = true;
+  p.queues[3].push_back({Queue::vector, 0, no_index, Operation(*instruction_named("eltwise"))});
+  const std::vector<std::byte> good = encode(p);
+  ASSERT_TRUE(decode_program(good, make_blob({})).ok());
+  const std::string_view text(reinterpret_cast<const char*>(good.data()), good.size());
+  const std::size_t name = text.find("eltwise");
+  ASSERT_NE(name, std::string_view::npos);
+  const auto message = [&](std::size_t at, int value) {
+    std::vector<std::byte> bytes = good;
+    bytes[at] = static_cast<std::byte>(value);
+    const Result<Program> back = decode_program(bytes, make_blob({}));
+    return std::string(back.ok() ? "it was read" : back.status().text());
+  };
+  EXPECT_THAT(message(name, 'E'), HasSubstr("an instruction is not known"));
+  EXPECT_THAT(message(name + 7, 1), HasSubstr("an instruction has other operands"));
+  // Queue, core and layer of the one instruction, then which of the named it is.
+  const std::size_t kind = name + 7 + 4 + 3 * 4 + 4 + 1 + 1 + 4;
+  EXPECT_THAT(message(kind, 1), HasSubstr("an instruction is not known"));
+  EXPECT_THAT(message(kind + 1, 3), HasSubstr("a code is not known"));  // Eltwise::function
+}
+
+/// What a vector unit can do is named as well; a function that this build lacks is no matter.
+TEST(Bundle, VectorFunctionsThatAreNotKnownAreLeftOut) {
+  Program p;
+  p.machine.present = true;
+  p.machine.vector_cycles[0] = 7;
+  std::vector<std::byte> bytes = encode(p);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string name = vector_functions()[0]->name;
+  bytes[text.find(name)] = std::byte{'~'};
+  const Result<Program> back = decode_program(bytes, make_blob({}));
+  ASSERT_TRUE(back.ok()) << back.status().text();
+  EXPECT_EQ(back->machine.vector_cycles[0], 0);
+  EXPECT_EQ(back->machine.vector_cycles[1], p.machine.vector_cycles[1]);
 }
 
 // What a file claims is bounded by what it holds.

@@ -16,32 +16,6 @@
 namespace longshore::tests {
 namespace {
 
-/// Calls f(what `prepare` gave) with 0, 1, 2 ... allocations that find memory, until it succeeds.
-/// Every status before must say that memory ran out.
-template <class P, class F>
-void starve(P&& prepare, F&& f) {
-  if (allocations() < 0) GTEST_SKIP() << "the address sanitizer has an allocator of its own";
-  for (long n = 1;; n++) {
-    Status status;
-    {
-      auto prepared = prepare();
-      const NoMemory none(n);
-      status = f(std::move(prepared));
-    }
-    if (status.ok()) {
-      EXPECT_GT(n, 1) << "nothing was allocated";
-      return;
-    }
-    ASSERT_EQ(status.code(), Code::exhausted) << status.text() << ", allocation " << n;
-    ASSERT_LT(n, 100'000);
-  }
-}
-
-template <class F>
-void starve(F&& f) {
-  starve([] { return 0; }, [&](int) { return f(); });
-}
-
 /// Floats, codes, a table, a nested program, data-dependent dims, kernels that pack.
 Graph net() {
   return parse(R"((x: f32[N,8], c: bool[]) {

@@ -1,4 +1,5 @@
 // A runtime without operators: what an NPU runs alone needs none.
+#include "allocations.hpp"
 #include "npu_case.hpp"
 #include "program/bundle.hpp"
 #include "run/context.hpp"
@@ -36,6 +37,26 @@ TEST(SmallestRuntime, RunsWhatAnNpuRunsWithoutOperators) {
       EXPECT_EQ(copy_tensor(context->output(0)), evaluate(g, in)[0]);
     }
   }
+}
+
+TEST(NoMemory, WhileSimulating) {
+  const Graph g = parse(R"((x: i8[1,16,6,6] q(0.1, 3)) {
+    w = i8[16,16,1,1] q(0.1, 0){3}
+    a: i8[1,16,6,6] q(0.05, -5) = Conv(x, w)
+    b: i8[1,16,3,3] q(0.05, -5) = AveragePool(a, kernel_shape=[2,2], strides=[2,2])
+    c: i8[1,16,3,3] q(0.1, 1) = Add(b, b) return c })");
+  const Program program =
+      lower::lower(plan::make_plan(place(g, load_target("rk3588-like"), {.by_price = false})));
+  const Result<Model> model = Model::load(program, {});
+  ASSERT_TRUE(model.ok()) << model.status().text();
+  starve([&] { return Context::create(*model).status(); });
+  Result<Context> context = Context::create(*model);
+  ASSERT_TRUE(context.ok()) << context.status().text();
+  const std::vector<Tensor> in = random_codes(g, seed());
+  const TensorView view = in[0].view();
+  starve([&] { return context->run(std::span(&view, 1)); });
+  ASSERT_TRUE(context->run(std::span(&view, 1)).ok());
+  EXPECT_EQ(copy_tensor(context->output(0)), evaluate(g, in)[0]);
 }
 
 TEST(SmallestRuntime, RefusesCopiesThatAreNone) {

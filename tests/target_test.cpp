@@ -60,6 +60,28 @@ TEST(Target, PrintsAsAFileOfItsOwn) {
   }
 }
 
+TEST(Target, PricesOfVectorFunctionsMayBeAbsent) {
+  Target t = load_target("shore-1");
+  std::string text = print(t);
+  const std::size_t at = text.find("resize_cycles");
+  ASSERT_NE(at, std::string::npos);
+  text.erase(at, text.find('\n', at) - at);
+  const Target lacking = parse_target(text, "t.toml");
+  for (const VectorFunction* f : vector_functions()) {
+    const bool lacks = std::string(f->name) == "resize";
+    EXPECT_EQ(lacking.machine.cycles_of(*f), lacks ? 0 : t.machine.cycles_of(*f)) << f->name;
+  }
+}
+
+TEST(Target, DtypesOfTiles) {
+  EXPECT_EQ(load_target("shore-1").machine.dtypes, types(DType::i8, DType::i32));
+  const Target t = parse_target(like("[npu]\ndtypes = [\"i8\", \"i16\"]\n"), "t.toml");
+  EXPECT_EQ(t.machine.dtypes, types(DType::i8, DType::i16, DType::i32));
+  EXPECT_EQ(parse_target(print(t), "again.toml").machine.dtypes, t.machine.dtypes);
+  EXPECT_THAT(message(like("[npu]\ndtypes = [\"i16\"]\n")), HasSubstr("\"i8\" among them"));
+  EXPECT_THAT(message(like("[npu]\ndtypes = [\"int8\"]\n")), HasSubstr("element types"));
+}
+
 TEST(Target, InheritsAndOverrides) {
   const Target base = load_target("shore-1");
   const Target t =

@@ -84,7 +84,7 @@ struct Machine {
   double cache_op_us = 1;               // per clean or invalidate
   double cache_gb_per_s = 8;            // bytes that a clean or invalidate walks, per time
 
-  std::uint8_t roundings = 7;  // bit i: Rounding i can be done
+  std::uint8_t roundings = 7;                   // bit i: Rounding i can be done
   Types dtypes = types(DType::i8, DType::i32);  // of tiles; an instruction may take fewer
 
   // Energy. 0: not known.

@@ -132,10 +132,11 @@ class Reader {
       given_[path] = line(node);
       return;
     }
-    std::vector<std::string> known = {"rounding", "dtypes"};
+    std::vector<std::string> known = {"rounding"};
     const std::string section = path.substr(0, path.find('.') + 1);
     for (const MachineField& f : machine_fields())
       if (f.key.starts_with(section)) known.emplace_back(f.key);
+    known.emplace_back("dtypes");
     fail(Code::bad_model, file_, ":", key.source().begin.line, ": unknown key 'npu.", path,
          "'; expected one of: ", join(known));
   }
