@@ -155,12 +155,12 @@ class Quantiser {
       for (ValueId v : values) types.insert(types_[v].begin(), types_[v].end());
       const auto it = of_group.find(group);
       for (DType t : types)
-        choose(groups, group, values, it == of_group.end() ? nullptr : &it->second, t);
+        choose(group, values, it == of_group.end() ? nullptr : &it->second, t);
     }
   }
 
   /// Scale and zero point of a group in codes of one type.
-  void choose(const Groups& groups, ValueId group, const std::vector<ValueId>& values,
+  void choose(ValueId group, const std::vector<ValueId>& values,
               const Histogram* histogram, DType dtype) {
     const RangeStatistics s = joined_statistics(values, seen_);
     const CodeRange codes = code_range(dtype);
