@@ -11,7 +11,11 @@ namespace {
 class Selector {
  public:
   Selector(const Graph& g, const SelectOptions& options)
-      : g_(g), options_(options), users_(g.values.size()), able_(g.nodes.size()) {
+      : g_(g),
+        options_(options),
+        users_(g.values.size()),
+        able_(g.nodes.size()),
+        last_(g.nodes.size()) {
     out_.quantised.resize(g.nodes.size());
     out_.reasons.resize(g.nodes.size());
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
@@ -20,6 +24,7 @@ class Selector {
       for (const Subgraph& s : g.nodes[i].subgraphs)
         for (ValueId v : s.captures) users_[index(v)].push_back(i);
     }
+    for (std::size_t i = g.nodes.size(); i-- > 0;) last_[i] = only_reaches_outputs(g.nodes[i]);
   }
 
   Selection run() {
@@ -71,17 +76,17 @@ class Selector {
       if (v != no_value && g_[v].type.dtype != DType::f32)
         return str("its output is ", name(g_[v].type.dtype), ", not f32");
     if (options_.float_final_probabilities && op.lowest < op.highest && op.form != Form::table &&
-        only_reaches_outputs(n))
+        last_[static_cast<std::size_t>(&n - g_.nodes.data())])
       return "probabilities at the end of the model keep float's resolution";
     return {};
   }
 
+  /// Of a node whose users are known already.
   bool only_reaches_outputs(const Node& n) const {
     for (ValueId v : n.outputs) {
       if (v == no_value) continue;
       for (std::size_t u : users_[index(v)])
-        if (g_.nodes[u].op->quant != Quant::same || !only_reaches_outputs(g_.nodes[u]))
-          return false;
+        if (g_.nodes[u].op->quant != Quant::same || !last_[u]) return false;
     }
     return true;
   }
@@ -122,6 +127,7 @@ class Selector {
   const SelectOptions& options_;
   std::vector<std::vector<std::size_t>> users_;
   std::vector<bool> able_;
+  std::vector<bool> last_;  // only moves lie between the node and outputs of the graph
   Selection out_;
 };
 

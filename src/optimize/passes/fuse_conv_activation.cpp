@@ -17,8 +17,9 @@ bool activation(const Match& m, std::string_view& name, Reals& parameters) {
   const auto low = m.scalar(n.input(1)), high = m.scalar(n.input(2));
   if ((n.input(1) != no_value && !low) || (n.input(2) != no_value && !high)) return false;
   name = "Clip";
-  parameters = {static_cast<float>(low.value_or(std::numeric_limits<float>::lowest())),
-                static_cast<float>(high.value_or(std::numeric_limits<float>::max()))};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  parameters = {static_cast<float>(low.value_or(-infinity)),
+                static_cast<float>(high.value_or(infinity))};
   return !(parameters[0] > parameters[1]);
 }
 
@@ -52,18 +53,23 @@ extern constinit const Pass pass_fuse_conv_activation = {
         "Relu, or Clip with constant bounds, after a Conv or Gemm that nobody else reads is "
         "computed with it.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = Relu(a) return y }",
-               "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, "
-               "activation=\"Relu\") return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}, strides=[2, 2]) y = Clip(a, "
-               "f32[]{0}, f32[]{6}) return y }",
-               "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, strides=[2, "
-               "2], activation=\"Clip\", "
-               "activation_params=[0.0, 6.0]) return y }"},
-              {"(x: f32[2,2]) { a = Gemm(x, f32[2,1]{1, 2}) y = Relu(a) return y }",
-               "(x: f32[2,2]) { y = com.microsoft.FusedGemm(x, f32[2,1]{1, 2}, "
-               "activation=\"Relu\") return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = Relu(a) return y, a }", ""}},
+    .cases =
+        {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = Relu(a) return y }",
+          "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, "
+          "activation=\"Relu\") return y }"},
+         {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}, strides=[2, 2]) y = Clip(a, "
+          "f32[]{0}, f32[]{6}) return y }",
+          "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, strides=[2, "
+          "2], activation=\"Clip\", "
+          "activation_params=[0.0, 6.0]) return y }"},
+         // Without an upper bound infinity stays infinity.
+         {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = Clip(a, f32[]{0.5}) return y }",
+          "(x: f32[1,1,4,4]) { y = com.microsoft.FusedConv(x, f32[1,1,1,1]{2}, "
+          "activation=\"Clip\", activation_params=[0.5, inf]) return y }"},
+         {"(x: f32[2,2]) { a = Gemm(x, f32[2,1]{1, 2}) y = Relu(a) return y }",
+          "(x: f32[2,2]) { y = com.microsoft.FusedGemm(x, f32[2,1]{1, 2}, "
+          "activation=\"Relu\") return y }"},
+         {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = Relu(a) return y, a }", ""}},
 };
 
 }  // namespace longshore::passes
