@@ -8,7 +8,7 @@ template <class A>
 struct Mean {
   explicit Mean(const Attributes&) {}
   void add(A x) { sum += x; }
-  A done(std::int64_t n) const { return n > 0 ? sum / static_cast<A>(n) : A{0}; }
+  A done(std::int64_t n) const { return sum / static_cast<A>(n); }  // of nothing: NaN
   A sum = 0;
 };
 

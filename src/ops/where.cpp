@@ -17,8 +17,7 @@ constexpr DType type_of_size(std::size_t bytes) {
 Status eval(EvalContext& c) noexcept {
   const TensorView &condition = c.input(0), &x = c.input(1), &y = c.input(2);
   Shape dims;
-  if (!broadcast_shape(x.shape, y.shape, dims) ||
-      !broadcast_shape(Shape(dims), condition.shape, dims))
+  if (!broadcast_shape(x.shape, y.shape, dims) || !broadcast_shape(dims, condition.shape, dims))
     return cannot_broadcast();
   MutableView z;
   LONGSHORE_TRY(c.output(0, dims, z));
