@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/error.hpp"
@@ -115,7 +116,7 @@ class Quantiser {
     std::map<ValueId, Histogram> histograms;  // by observed value
     std::map<ValueId, Histogram> of_group;    // merged
     for (const auto& [group, values] : members) {
-      const RangeStatistics s = groups.statistics(group, seen_);
+      const RangeStatistics s = joined_statistics(values, seen_);
       const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts;
       for (ValueId v : values) {
         const Node* def = in_.def(v);
@@ -130,7 +131,7 @@ class Quantiser {
       if (!fresh) it->second.merge(h);
     }
     for (const auto& [group, values] : members) {
-      const RangeStatistics s = groups.statistics(group, seen_);
+      const RangeStatistics s = joined_statistics(values, seen_);
       ValueRecord record;
       record.observed = s.range();
       ScaleAndZero q;
@@ -176,7 +177,7 @@ class Quantiser {
 
   /// A Relu or Clip whose output range starts and ends at its bounds does nothing that saturation
   /// does not do: the node before it writes the clamped range, and the clamp goes. Found by trying
-  /// all codes, so it holds for every table operator.
+  /// all codes and numbers beyond them, so it holds for every table operator.
   void absorb_clamps() {
     const std::vector<int> uses = use_counts(in_);
     for (std::size_t i = in_.nodes.size(); i-- > 0;) {
@@ -186,29 +187,41 @@ class Quantiser {
       const Node* def = in_.def(from);
       if (!def || !selected(*def) || uses[index(from)] != 1 || def->op->quant == Quant::same)
         continue;
-      if (!is_identity(n, scales_.at(to))) continue;
+      if (!only_saturates(n, scales_.at(to))) continue;
       scales_[from] = scales_.at(to);
       records_.erase(from);
       absorbed_.insert(i);
     }
   }
 
-  bool is_identity(const Node& n, ScaleAndZero q) const {
+  /// Whether the function maps each number to the code that the number itself has: within the
+  /// codes' range it is the identity, and outside it ends at the code where saturation ends. |x| is
+  /// the identity from 0 on, but what lies below does not become 0.
+  bool only_saturates(const Node& n, ScaleAndZero q) const {
     const CodeRange codes = code_range(activation_type);
     std::vector<float> values;
-    for (int c = codes.lowest; c <= codes.highest; c++)
+    constexpr int beyond = 2 * activation_levels;
+    for (int c = codes.lowest - beyond; c <= codes.highest + beyond; c++)
       values.push_back(dequantise(c, q.scale, q.zero_point));
-    std::vector<Tensor> inputs = {make_floats(Shape{activation_levels}, values)};
+    for (float x = values.back(); std::isfinite(x); x *= 1.5f) {
+      values.push_back(x);
+      values.push_back(-x);
+    }
+    values.push_back(std::numeric_limits<float>::infinity());
+    values.push_back(-std::numeric_limits<float>::infinity());
+    std::vector<Tensor> inputs = {
+        make_floats(Shape{static_cast<std::int64_t>(values.size())}, values)};
     for (std::size_t k = 1; k < n.inputs.size(); k++) {
       if (n.inputs[k] != no_value && !in_.constant(n.inputs[k])) return false;
       inputs.push_back(n.inputs[k] == no_value ? Tensor{} : *in_.constant(n.inputs[k]));
       if (inputs.back().present() && inputs.back().elements() != 1) return false;
     }
     const std::vector<Tensor> out = evaluate_node(in_, n, inputs);
-    for (int c = codes.lowest; c <= codes.highest; c++) {
-      const float y = out[0].values<float>()[static_cast<std::size_t>(c - codes.lowest)];
-      if (quantise(y, q.scale, q.zero_point, codes.lowest, codes.highest) != c) return false;
-    }
+    const auto code = [&](float x) {
+      return quantise(x, q.scale, q.zero_point, codes.lowest, codes.highest);
+    };
+    for (std::size_t i = 0; i < values.size(); i++)
+      if (code(out[0].values<float>()[i]) != code(values[i])) return false;
     return true;
   }
 
