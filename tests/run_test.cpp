@@ -3,9 +3,11 @@
 
 #include "allocations.hpp"
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "lower/cpu.hpp"
 #include "measure/runner.hpp"
 #include "random.hpp"
+#include "tensor/small_float.hpp"
 
 namespace longshore::tests {
 namespace {
@@ -197,6 +199,35 @@ TEST(Run, ObserverSeesEveryValue) {
   options.observe = [&](ValueId v, const TensorView& t) { got.emplace_back(v, copy_tensor(t)); };
   Runner(g, options).run(in);
   EXPECT_EQ(got, want);
+}
+
+/// If in If: `depth` graphs around one Add.
+std::string nested(int depth) {
+  std::string inner = "{ r0 = Add(x, x) return r0 }";
+  for (int i = 1; i <= depth; i++) {
+    const std::string r = "r" + std::to_string(i);
+    inner = "{ " + r + " = If(c) then_branch=() " + inner + " else_branch=() { e" +
+            std::to_string(i) + " = Neg(x) return e" + std::to_string(i) + " } return " + r + " }";
+  }
+  return "(c: bool[], x: f32[2]) " + inner;
+}
+
+// What the reference runs, the CPU runs.
+TEST(Run, NestsAsDeepAsGraphsMayNest) {
+  const Graph g = parse(nested(deepest_nesting));
+  for (bool yes : {true, false}) {
+    const Bool8 condition(yes);
+    const std::vector<Tensor> in = {
+        make_tensor<Bool8>(DType::boolean, {}, std::span(&condition, 1)), random_inputs(g, 1)[1]};
+    EXPECT_EQ(run_with(g, in, true), evaluate(g, in));
+  }
+  try {
+    parse(nested(deepest_nesting + 1));
+    FAIL() << "deeper graphs are read";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(std::to_string(deepest_nesting)), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(Run, ErrorsNameTheStep) {

@@ -1,14 +1,13 @@
 #include "ir/codec.hpp"
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "ir/op.hpp"
 #include "tensor/codec.hpp"
 
 namespace longshore {
 
 namespace {
-
-constexpr int depth_limit = 32;
 
 /// Where constants lie: while writing they are placed, while reading found.
 struct Constants {
@@ -117,7 +116,7 @@ void fields(A& a, Node& n, const Constants& constants, int depth) {
 template <class A>
 void fields(A& a, Graph& g, const Constants& constants, int depth) {
   if constexpr (A::reading)
-    if (depth > depth_limit) return a.fault("graphs are nested too deep");
+    if (depth > deepest_nesting) return a.fault("graphs are nested too deep");
   a.text(g.name);
   a.number(g.numbers);
   a.list(g.values, 24, [&](Value& v) { fields(a, v, constants); });

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "ir/op.hpp"
 #include "tensor/visit.hpp"
 
@@ -68,7 +69,7 @@ class Parser {
   }
 
   void body(Scope& s) {
-    if (++depth_ > 32) error("at most 32 nested graphs");
+    if (depth_++ > deepest_nesting) error(str("at most ", deepest_nesting, " nested graphs"));
     expect('{');
     while (!take_word("return")) statement(s);
     do s.g.outputs.push_back(reference(s));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/limits.hpp"
 #include "program/fields.hpp"
 #include "tensor/codec.hpp"
 
@@ -23,8 +24,6 @@ template <>
 inline constexpr unsigned enumerators<Pool::Function> = 2;
 
 namespace {
-
-constexpr int depth_limit = 32;
 
 template <class A>
 void fields(A& a, Machine& m) {
@@ -107,7 +106,7 @@ void fields(A& a, Step& s, int depth) {
 template <class A>
 void fields(A& a, Program& p, int depth) {
   if constexpr (A::reading) {
-    if (depth > depth_limit) return a.fault("programs are nested too deep");
+    if (depth > deepest_nesting) return a.fault("programs are nested too deep");
   }
   fields(a, p.machine);
   a.number(p.numbers);

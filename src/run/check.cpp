@@ -1,12 +1,11 @@
 #include <vector>
 
+#include "base/limits.hpp"
 #include "run/loaded.hpp"
 #include "tensor/quant.hpp"
 
 namespace longshore {
 namespace {
-
-constexpr int deepest_nesting = 16;
 
 /// One program's values and steps, each failure naming the value or step.
 class Check {
@@ -15,7 +14,8 @@ class Check {
 
   Status run() {
     if (depth_ > deepest_nesting)
-      return Status::error(Code::bad_model, "programs are nested too deeply");
+      return Status::error(Code::exhausted, "programs are nested more than %d deep",
+                           deepest_nesting);
     if (p_.numbers > Rounding::fixed31_double)
       return Status::error(Code::bad_model, "an unknown rounding mode");
     for (std::size_t i = 0; i < p_.values.size(); i++) LONGSHORE_TRY(value(i));
