@@ -138,7 +138,27 @@ TEST(Compare, NamesTheFirstLayerThatDiffersAndThoseThatAreMissing) {
   ASSERT_NE(t.first, nullptr);
   EXPECT_EQ(t.first->value, "b");
   EXPECT_THAT(describe(*t.first), HasSubstr("(Add): value 'b' at [1,1], sample 0: got "));
-  EXPECT_EQ(c.missing(), std::vector<std::string>{"a"});
+  EXPECT_EQ(c.missing(), (std::vector<NotCompared>{{"a", ""}}));
+}
+
+TEST(Compare, AValueThatIsGivenOnceButNotAlwaysIsMissing) {
+  const Graph g = chain();
+  Comparison c(g, Strictness::bytes);
+  const std::vector<Tensor> in = random_inputs(g, seed());
+  Values got = reference_values(g, in);
+  c.add_entire(in, got);
+  got.erase("c");
+  c.add_entire(in, got);
+  EXPECT_EQ(total(c.layers()).layers, 4u);
+  EXPECT_EQ(c.missing(), (std::vector<NotCompared>{{"c", ""}}));
+}
+
+TEST(Compare, WhatHasNoBytesIsMissingForAReason) {
+  const Graph g = parse("(x: f32[0,3]) { a = Relu(x) y = Neg(a) return y }");
+  Comparison nothing(g, Strictness::bytes);
+  nothing.add_entire(random_inputs(g, seed()), {});
+  ASSERT_EQ(nothing.missing().size(), 2u);
+  EXPECT_FALSE(nothing.missing()[0].reason.empty());
 }
 
 TEST(Compare, SingleFeedsEachNodeWithTheReference) {

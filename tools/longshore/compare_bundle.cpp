@@ -19,6 +19,26 @@ bool same(const Program& a, const Program& b) {
   return encode(a) == encode(b) && std::ranges::equal(bytes(a), bytes(b));
 }
 
+/// A view has the bytes of its input and no place of its own: what other dims make of them is held
+/// against the reference.
+void add_views(const Graph& g, std::span<const Tensor> inputs, Values& values) {
+  const auto bytes_of = [&](ValueId v) -> const Tensor* {
+    if (const Tensor* t = g.constant(v)) return t;
+    for (std::size_t i = 0; i < g.inputs.size(); i++)
+      if (g.inputs[i] == v) return &inputs[i];
+    const auto it = values.find(g[v].name);
+    return it == values.end() ? nullptr : &it->second;
+  };
+  for (const Node& n : g.nodes) {
+    const ValueId v = n.output();
+    if (n.op->form != Form::view || v == no_value || values.contains(g[v].name)) continue;
+    const std::optional<Shape> shape = g[v].type.shape();
+    const Tensor* from = bytes_of(n.inputs[0]);
+    if (from && shape && shape->elements() == from->elements())
+      values[g[v].name] = {g[v].type.dtype, *shape, from->blob};
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> ComparedBundle::nodes_of(std::size_t layer) const {
@@ -96,6 +116,7 @@ void BundleComparison::add(std::span<const Tensor> inputs) {
   const lower::Tapped& taps = *bundle_.tapped;
   for (std::size_t i = 0; i < taps.values.size(); i++)
     values[bundle_.graph[taps.values[i]].name] = tapped_.value(taps.at[i]);
+  add_views(bundle_.graph, inputs, values);
   const std::size_t sample = layers_.samples();
   const std::vector<Tensor> want = layers_.add_entire(inputs, values);
   for (std::size_t i = 0; i < want.size(); i++)
@@ -111,13 +132,7 @@ CompareReport BundleComparison::report() const {
   r.layers = layers_.layers();
   r.layers.insert(r.layers.end(), outputs_.begin(), outputs_.end());
   r.npu = bundle_.npu;
-  // A view on the NPU has the bytes of its input and no place of its own.
-  for (const std::string& name : layers_.missing()) {
-    const auto view = std::ranges::any_of(bundle_.graph.nodes, [&](const Node& n) {
-      return n.op->form == Form::view && bundle_.graph[n.output()].name == name;
-    });
-    if (!view) r.missing.push_back(name);
-  }
+  r.missing = layers_.missing();
   return r;
 }
 

@@ -57,7 +57,7 @@ Trial try_change(const ComparedBundle& b, const Injection& change, std::size_t l
   std::vector<std::vector<Tensor>> tried;
   try {
     BundleComparison comparison(b, shipped, tapped);
-    for (std::size_t i = 0; i < most && (i < least || comparison.report().ok()); i++) {
+    for (std::size_t i = 0; i < most && (i < least || !comparison.report().differs()); i++) {
       tried.push_back(sample(i));
       comparison.add(tried.back());
     }
@@ -91,7 +91,7 @@ bool shows(const Trial& trial, bool other_weights, InjectReport& r) {
   if (!trial.stopped.empty()) {
     r.verdict = "stopped";
     r.why = where + trial.stopped;
-  } else if (!trial.report.ok()) {
+  } else if (trial.report.differs()) {
     r.verdict = "different";
     r.why = where + describe(*total(trial.report.layers).first);
   }
