@@ -145,6 +145,14 @@ TEST(Quantize, EveryTableAfterAConvolutionStaysWhatItIs) {
   EXPECT_GT(tried, 25);
 }
 
+// What Pad fills with is part of the range, however seldom the numbers beside it come near.
+TEST(Quantize, TheNumberThatPadFillsWithIsKept) {
+  const Quantised q = quantised(
+      "(x: f32[1,1,4,4]) { c = Conv(x, f32[1,1,1,1]{0.05}) t = Sigmoid(c) m = Mul(t, c) y = Pad(m, "
+      "i64[8]{0,0,1,1,0,0,1,1}, f32[]{-7}) return y }");
+  EXPECT_GT(sqnr(q.before, q.after), 25);
+}
+
 TEST(Quantize, MovesShareTheScale) {
   const Quantised q = quantised(
       "(x: f32[1,4,4,4]) { w = f32[4,4,1,1]{0.3} c = Conv(x, w) m = MaxPool(c, kernel_shape=[2,2]) "

@@ -130,6 +130,16 @@ class Quantiser {
     return {};
   }
 
+  /// A move's output holds numbers that were counted at its input, unless it reaches further: Pad
+  /// fills with a number of its own.
+  bool repeats_its_input(ValueId v) const {
+    const Node& def = *in_.def(v);
+    if (def.op->quant != Quant::same || !selected(def)) return false;
+    const auto from = seen_.find(def.inputs[data_inputs(in_, def)[0]]), to = seen_.find(v);
+    return from == seen_.end() ||
+           (to->second.lowest >= from->second.lowest && to->second.highest <= from->second.highest);
+  }
+
   void choose(const Groups& groups) {
     const auto members = groups.members();
     // The second pass, for those groups whose calibrator wants counts.
@@ -137,13 +147,11 @@ class Quantiser {
     std::map<ValueId, Histogram> of_group;    // merged
     for (const auto& [group, values] : members) {
       const RangeStatistics s = joined_statistics(values, seen_);
-      const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts;
-      for (ValueId v : values) {
-        const Node* def = in_.def(v);
-        if (fixed || !def || !seen_.contains(v)) continue;
-        const bool moved = def->op->quant == Quant::same && selected(*def);  // repeats its input
-        if (!moved) histograms.emplace(v, Histogram(s.range()));
-      }
+      const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts ||
+                         std::ranges::any_of(values, [&](ValueId v) { return is_input(v); });
+      for (ValueId v : values)
+        if (!fixed && in_.def(v) && seen_.contains(v) && !repeats_its_input(v))
+          histograms.emplace(v, Histogram(s.range()));
     }
     observe_histograms(in_, calibration_, observed_, histograms);
     for (auto& [v, h] : histograms) {
