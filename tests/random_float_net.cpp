@@ -122,7 +122,9 @@ class Builder {
       const Shape s = *from[from.inputs[i]].type.shape();
       // Later inputs are often weights, slopes or bounds.
       ValueId v = i > 0 && chance(2) ? constant(s) : start(s);
-      if (i == 0) v = within(from.nodes.front().op->name, v);
+      const std::string_view op = from.nodes.front().op->name;
+      if (i == 0) v = within(op, v);
+      if (op == "Div" && i == 1) v = g_.add("Add", {g_.add("Abs", {v}), number(1)});
       to[from.inputs[i]] = v;
     }
     const auto move = [&](ValueId& v) {
