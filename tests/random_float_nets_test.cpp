@@ -70,11 +70,12 @@ Run run_float(const Graph& g, const std::vector<std::vector<Tensor>>& samples) {
 }
 
 /// How near plain 8 bits come, whoever quantises: each value rounded to 255 steps between the ends
-/// of what it holds over all samples, the steps beginning at `phase`.
-std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<Tensor>>& samples,
-                                 const Run& want, float phase) {
+/// of what it holds over all that calibration has seen, the steps beginning at `phase`.
+std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<Tensor>>& seen,
+                                 const std::vector<std::vector<Tensor>>& samples, const Run& want,
+                                 float phase) {
   std::vector<float> low(g.values.size()), high(g.values.size());
-  for (const std::vector<Tensor>& in : samples)
+  for (const std::vector<Tensor>& in : seen)
     evaluate(g, in, {.observe = [&](ValueId v, const TensorView& t) {
                if (t.dtype != DType::f32) return;
                for (std::int64_t i = 0; i < t.elements(); i++) {
@@ -178,13 +179,13 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nu
     // The calibration knows the samples: how far unseen numbers reach is not the question here.
     std::vector<std::vector<Tensor>> seen = samples_of(net, seed + 7, 13);
     seen.insert(seen.end(), samples.begin(), samples.end());
-    const Graph q = quantize(better, calibration_from(std::move(seen)));
+    const Graph q = quantize(better, calibration_from(seen));
     verify(q);
     stage = "precision";
     // A net that loses its signal to rounding, or to a threshold that rounding crosses, is no case.
     std::vector<double> plain(net.outputs.size(), INFINITY);
     for (float phase : {0.0f, 0.25f, 0.5f, 0.75f}) {
-      const std::vector<double> one = plain_8_bits(net, samples, want, phase);
+      const std::vector<double> one = plain_8_bits(net, seen, samples, want, phase);
       for (std::size_t o = 0; o < one.size(); o++) plain[o] = std::min(plain[o], one[o]);
     }
     std::vector<double> signal(net.outputs.size()), noise(net.outputs.size());
