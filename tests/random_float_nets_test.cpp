@@ -70,7 +70,8 @@ Run run_float(const Graph& g, const std::vector<std::vector<Tensor>>& samples) {
 }
 
 /// How near plain 8 bits come, whoever quantises: each value rounded to 255 steps between the ends
-/// of what it holds over all that calibration has seen, the steps beginning at `phase`.
+/// of what it holds over all that calibration has seen, the steps beginning at `phase`
+/// and a little finer with it.
 std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<Tensor>>& seen,
                                  const std::vector<std::vector<Tensor>>& samples, const Run& want,
                                  float phase) {
@@ -84,7 +85,7 @@ std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<T
                }
              }});
   const auto rounded = [&](ValueId v, const Tensor& t) {
-    const float step = (high[index(v)] - low[index(v)]) / 255;
+    const float step = (high[index(v)] - low[index(v)]) / 255 * (1 - phase / 4);
     if (t.dtype != DType::f32 || !(step > 0)) return t;
     std::vector<float> out(t.values<float>().begin(), t.values<float>().end());
     for (float& x : out) x = (std::nearbyint(x / step - phase) + phase) * step;
@@ -184,7 +185,7 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nu
     stage = "precision";
     // A net that loses its signal to rounding, or to a threshold that rounding crosses, is no case.
     std::vector<double> plain(net.outputs.size(), INFINITY);
-    for (float phase : {0.0f, 0.25f, 0.5f, 0.75f}) {
+    for (float phase = 0; phase < 1; phase += 0.125f) {
       const std::vector<double> one = plain_8_bits(net, seen, samples, want, phase);
       for (std::size_t o = 0; o < one.size(); o++) plain[o] = std::min(plain[o], one[o]);
     }

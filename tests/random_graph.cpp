@@ -52,9 +52,9 @@ class Builder {
   }
   ValueId number(float x) { return g_.add_constant({}, make_floats(Shape{}, std::span(&x, 1))); }
   /// The number as exporters write it: a scalar, or one element of rank 1, or of far too high rank.
-  ValueId any_rank(float x) {
+  ValueId any_rank(float x, int most = 4) {
     Shape s;
-    for (int rank = chance(3) ? pick(1, 4) : 0; s.rank < rank;) s.push(1);
+    for (int rank = chance(3) ? pick(1, most) : 0; s.rank < rank;) s.push(1);
     return g_.add_constant({}, make_floats(s, std::span(&x, 1)));
   }
   ValueId ints(const Ints& values) { return g_.add_constant({}, make_ints(values)); }
@@ -145,7 +145,8 @@ class Builder {
       case 1:
         return g_.add("Mul", {x, g_.add("Sigmoid", {x})});
       case 2:
-        return g_.add(chance(2) ? "Min" : "Max", {x, any_rank(static_cast<float>(pick(0, 3)))});
+        return g_.add(chance(2) ? "Min" : "Max",
+                      {x, any_rank(static_cast<float>(pick(0, 3)), shape(x).rank)});
       default:
         return g_.add(plain[pick(0, 10)], {x});
     }
@@ -157,7 +158,7 @@ class Builder {
     const std::string_view op = names[pick(0, 4)];
     for (ValueId b : live_)
       if (b != a && shape(b) == shape(a) && chance(2)) return keep(g_.add(op, {a, b}));
-    keep(g_.add(op, {a, chance(2) ? number(0.25f) : constant(Shape{shape(a).back()})}));
+    keep(g_.add(op, {a, chance(2) ? any_rank(0.25f) : constant(Shape{shape(a).back()})}));
   }
 
   void transpose() {
