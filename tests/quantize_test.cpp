@@ -245,6 +245,14 @@ TEST(Quantize, GemmGetsItsChannelsOnAxis0AndItsFactorsFolded) {
   EXPECT_GT(sqnr(q.before, q.after), 30);
 }
 
+// Two nodes with the same weights get constants of their own, under names of their own.
+TEST(Quantize, SharedWeightsAreTransposedForEachNode) {
+  const Quantised q = quantised(
+      "(x: f32[2,2]) { w = f32[2,2]{0.1,0.2,0.3,-0.4} a = Gemm(x, w) y = Gemm(a, w, alpha=0.5) "
+      "return y }");
+  EXPECT_GT(sqnr(q.before, q.after), 25);
+}
+
 TEST(Quantize, MatMulOfTwoActivations) {
   const Quantised q = quantised(
       "(x: f32[2,3,3]) { w = f32[3,3]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9} a = MatMul(x, w) y = "

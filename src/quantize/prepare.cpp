@@ -18,8 +18,10 @@ class Preparer final : public Rewriter {
       Node copy = n;
       if (n.op->to_integer && wanted(n)) n.op->to_integer(copy, *this);
       for (std::size_t i = 0; i < copy.inputs.size() && i < n.inputs.size(); i++)
-        if (copy.inputs[i] != n.inputs[i] && n.inputs[i] != no_value)
-          out_[copy.inputs[i]].name = out_[n.inputs[i]].name + "_prepared";
+        if (copy.inputs[i] != n.inputs[i] && n.inputs[i] != no_value &&
+            out_.constant(copy.inputs[i]))
+          copy.inputs[i] = out_.add_constant(out_[n.inputs[i]].name + "_prepared",
+                                             out_[copy.inputs[i]].constant);
       out_.nodes.push_back(std::move(copy));
       std::ranges::move(after_, std::back_inserter(out_.nodes));
       after_.clear();
