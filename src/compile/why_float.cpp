@@ -9,7 +9,7 @@
 namespace longshore::compile {
 namespace {
 
-constexpr std::string_view no_form = "has no int8 form";
+constexpr std::string_view no_form = "has no int8 form", kept = "--keep-float names it";
 
 bool has_codes(const Graph& g, const Node& n) {
   return std::ranges::any_of(n.outputs,
@@ -24,7 +24,7 @@ std::string obstacle(const Compiled& c, const Node& n) {
   if (n.op->quant == Quant::none) return std::string(no_form);
   for (const FloatNode& f : c.quantisation.float_nodes) {
     if (f.name != n.origin.name || f.op != qualified_name(*n.op)) continue;
-    if (f.reason == "excluded by request") return "--keep-float names it";
+    if (f.reason == "excluded by request") return std::string(kept);
     if (f.reason == "the operator has no integer form") return std::string(no_form);
     if (f.reason == "none of its inputs is quantised") return {};
     return f.reason;
@@ -38,9 +38,9 @@ WhyFloat why_float(const Compiled& c, std::size_t node) {
   const Graph& g = c.graph;
   const Node& n = g.nodes[node];
   if (!c.quantised_here && !c.was_quantised) return {"not quantised", "quantise it: --calibrate"};
-  std::string own = obstacle(c, n);
-  if (own == "--keep-float names it") return {std::move(own), "leave it out there"};
-  if (!own.empty()) return {std::move(own), {}};
+  const std::string own = obstacle(c, n);
+  if (own == kept) return {own, "leave it out there"};
+  if (!own.empty()) return {own, {}};
   // Towards the inputs: the first node that is float for a reason of its own.
   const Node* at = &n;
   for (std::size_t steps = 0; steps <= g.nodes.size(); steps++) {
