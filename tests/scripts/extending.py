@@ -1,5 +1,13 @@
 #!/usr/bin/env python3
-"""Adds the operator, the pass and the target of docs/extending.md to a copy of the tree, one file each, and tries them."""
+"""Adds everything that docs/extending.md shows to one copy of the tree, builds it once, and tries each thing.
+
+Of the chapter this reads, in each section (`## ...`):
+    <!-- file: PATH -->   before a code block: a new file; it must not exist yet
+    <!-- patch: PATH -->  before a diff block: a change of a file that exists. Only a section whose heading says
+                          "precision" may have such, of at most four files.
+    <!-- tests: FILTER -->  unit tests that must exist, and pass, in the copy and not in the tree
+"""
+import os
 import pathlib
 import re
 import shutil
@@ -8,18 +16,44 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MOST_PATCHES = 4
 
 
-def run(folder, *arguments):
-    done = subprocess.run(list(map(str, arguments)), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def run(folder, *arguments, **options):
+    done = subprocess.run(list(map(str, arguments)), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout[-6000:]}")
     return done.stdout
 
 
-files = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", (ROOT / "docs/extending.md").read_text(), re.S))
-assert len(files) == 3, sorted(files)
+def blocks(kind, text):
+    return re.findall(rf"<!-- {kind}: (\S+) -->\n```\w*\n(.*?)```\n", text, re.S)
 
+
+def patched(name, text, diff):
+    """Hunks are divided by lines that begin with @@; the lines of a hunk must be in the file, once."""
+    for hunk in filter(str.strip, re.split(r"^@@.*\n", diff, flags=re.M)):
+        lines = [line or " " for line in hunk.splitlines()]
+        old = "".join(line[1:] + "\n" for line in lines if line[0] in " -")
+        new = "".join(line[1:] + "\n" for line in lines if line[0] in " +")
+        assert text.count(old) == 1, f"{name}: {text.count(old)} places are\n{old}"
+        text = text.replace(old, new)
+    return text
+
+
+def list_tests(program, pattern):
+    """Names of tests that match, as Suite.Test without what follows a '#'."""
+    listing = run(ROOT, program, "--gtest_list_tests", f"--gtest_filter={pattern}")
+    names, suite = [], ""
+    for line in listing.splitlines():
+        if line.startswith("  "):
+            names.append(suite + line.split("#")[0].strip())
+        elif line.endswith(".") or ".  #" in line:
+            suite = line.split()[0]
+    return names
+
+
+sections = re.split(r"^## ", (ROOT / "docs/extending.md").read_text(), flags=re.M)[1:]
 with tempfile.TemporaryDirectory() as temporary:
     copy = pathlib.Path(temporary) / "tree"
     tracked = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
@@ -28,14 +62,36 @@ with tempfile.TemporaryDirectory() as temporary:
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)
-    for name, text in files.items():
-        assert not (copy / name).exists(), f"{name} is in the tree already"
-        (copy / name).write_text(text)
 
-    run(copy, "script/build", "release")
-    tests = run(copy, "build/release/longshore_tests", "--gtest_filter=*example_Cube*:*double_negation*:*HaveDocumentation*")
-    for part in ("EveryExample.ReferenceFillsTheInferredTypes/example_Cube", "EveryPass.DoesWhatItsCaseSays/double_negation"):
-        assert part in tests, f"no test ran for {part}\n{tests}"
+    filters, added = [], 0
+    for section in sections:
+        heading = section.splitlines()[0]
+        files, patches = blocks("file", section), blocks("patch", section)
+        for name, text in files:
+            assert not (copy / name).exists(), f"{heading}: {name} is in the tree already"
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_text(text)
+        assert not patches or "precision" in heading.lower(), f"{heading}: changes files that exist"
+        assert len({name for name, _ in patches}) <= MOST_PATCHES, f"{heading}: changes more than {MOST_PATCHES} files"
+        for name, text in patches:
+            (copy / name).write_text(patched(name, (copy / name).read_text(), text))
+        wanted = re.findall(r"<!-- tests: (\S+) -->", section)
+        assert wanted or not any(name.endswith(".cpp") for name, _ in files), f"{heading}: code, but no tests are named"
+        filters += [(heading, pattern) for pattern in wanted]
+        added += bool(files or patches)
+    assert added >= 4, f"only {added} sections add anything"
+
+    run(copy, "script/build", "release", "longshore_tool", "longshore_tests")
+    program = copy / "build/release/longshore_tests"
+    for heading, pattern in filters:
+        new = list_tests(program, pattern)
+        old = ROOT / "build/release/longshore_tests"
+        before = list_tests(old, pattern) if os.access(old, os.X_OK) else []
+        assert set(new) - set(before), f"{heading}: {pattern} selects no test that the tree lacks"
+        run(copy, program, "--gtest_brief=1", f"--gtest_filter={pattern}")
+        print(f"{heading}: {len(new)} tests")
+    run(copy, "script/check_layers")
+
     tool = copy / "build/release/longshore"
     assert "example.Cube" in run(copy, tool, "ops")
     assert "shore-1-wide" in run(copy, tool, "targets")
@@ -43,4 +99,4 @@ with tempfile.TemporaryDirectory() as temporary:
     run(copy, tool, "run", "cube.txt")
     run(copy, tool, "build", "cube.txt", "--target", "shore-1-wide", "-o", "cube.lsb")
     assert (copy / "cube.lsb").stat().st_size > 0
-print("an operator, a pass and a target were each added by one file")
+print(f"{added} things were added, each as docs/extending.md says")
