@@ -181,8 +181,8 @@ const FormDef& copying();
 /// its operands and of the form.
 void check_node(const FormDef&, const FormNode&, const Unit&, Reasons&);
 
-/// Runs the node with input `walked` numbered 0, 1, 2, ... and returns the outputs: where its
-/// elements went. Other inputs are constants, or -1 where they are computed.
+/// Runs the node with input `walked` numbered 1, 2, 3, ... and returns the outputs: where its
+/// elements went. Other data is -1, and borders that have no number of their own are 0.
 std::vector<Tensor> trace(const Graph&, const Node&, std::size_t walked);
 
 /// Scale, zero point and code range of a tensor as instructions carry them.

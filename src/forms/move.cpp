@@ -29,7 +29,7 @@ void prepare(const Graph& g, const Node& n, FormSpec& s) {
   if (s.move != Move::pads) return;
   const Tensor out = trace(g, n, static_cast<std::size_t>(s.data))[0];
   const std::span<const std::int32_t> all = out.values<std::int32_t>();
-  const auto first = std::ranges::find(all, 0);
+  const auto first = std::ranges::find(all, 1);
   check(first != all.end(), "a border that drops the first element");
   s.start = nhwc_position(out.shape, first - all.begin());
 }

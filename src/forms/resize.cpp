@@ -18,14 +18,17 @@ void prepare(const Graph& g, const Node& n, FormSpec& s) {
   const Tensor out = trace(g, n, input)[static_cast<std::size_t>(s.result)];
   const std::span<const std::int32_t> source = out.values<std::int32_t>();
   const std::int64_t height = out.shape[2], width = out.shape[3];
+  const auto at = [&](std::int64_t y, std::int64_t x) -> std::int64_t {
+    return source[static_cast<std::size_t>(y * width + x)] - 1;
+  };
   s.rows.clear(), s.columns.clear();
   for (std::int64_t y = 0; y < height; y++)
-    s.rows.push_back(source[static_cast<std::size_t>(y * width)] / in.w);
+    s.rows.push_back(at(y, 0) / in.w);
   for (std::int64_t x = 0; x < width; x++)
-    s.columns.push_back(source[static_cast<std::size_t>(x)] % in.w);
+    s.columns.push_back(at(0, x) % in.w);
   for (std::int64_t y = 0; y < height; y++)
     for (std::int64_t x = 0; x < width; x++)
-      check(source[static_cast<std::size_t>(y * width + x)] ==
+      check(at(y, x) ==
                 s.rows[static_cast<std::size_t>(y)] * in.w + s.columns[static_cast<std::size_t>(x)],
             "a nearest-neighbour Resize that is not separable");
 }

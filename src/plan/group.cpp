@@ -242,7 +242,7 @@ std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& s
   if (out.elements() == 0) return {};
   const std::span<const std::int32_t> source = out.values<std::int32_t>();
   MoveMap map;
-  map.start = forms::nhwc_position(from, source[0]);
+  map.start = forms::nhwc_position(from, source[0] - 1);
   const Shape strides = strides_of(out.shape);
   std::array<std::int64_t, 4> dense{};  // output NHWC axis -> stride in the output
   std::array<std::int64_t, 4> size = {1, 1, 1, 1};
@@ -255,7 +255,7 @@ std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& s
     map.axis[a] = static_cast<int>(a);
     if (size[a] < 2) continue;
     const std::array<std::int64_t, 4> next =
-        forms::nhwc_position(from, source[static_cast<std::size_t>(dense[a])]);
+        forms::nhwc_position(from, source[static_cast<std::size_t>(dense[a])] - 1);
     for (std::size_t k = 0; k < 4; k++)
       if (next[k] != map.start[k])
         map.axis[a] = static_cast<int>(k), map.step[a] = next[k] - map.start[k];
@@ -267,7 +267,7 @@ std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& s
     std::array<std::int64_t, 4> want = map.start;
     for (std::size_t a = 0; a < 4; a++)
       want[static_cast<std::size_t>(map.axis[a])] += p[a] * map.step[a];
-    if (forms::nhwc_position(from, source[i]) != want) return {};
+    if (forms::nhwc_position(from, source[i] - 1) != want) return {};
   }
   return map;
 }

@@ -73,7 +73,14 @@ std::vector<Memory> run_samples(const Graph& g, const Calibration& c,
         for (std::size_t k = 0; k < g.inputs.size() && k < inputs.size(); k++)
           observe(g.inputs[k], inputs[k].view());
         const std::lock_guard lock(mutex);
-        if (c.progress) c.progress(pass, ++done, c.count - skip.size());
+        if (failure || !c.progress) continue;
+        try {
+          c.progress(pass, ++done, c.count - skip.size());
+        } catch (...) {  // told while the lock is held, so that nobody calls it again
+          failure = std::current_exception();
+          next = c.count;
+          return;
+        }
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

@@ -25,7 +25,7 @@ std::vector<Tensor> trace(const Graph& g, const Node& n, std::size_t walked) {
     }
     const Shape shape = *g[n.inputs[i]].type.shape();
     std::vector<std::int32_t> all(static_cast<std::size_t>(shape.elements()), -1);
-    if (i == walked) std::iota(all.begin(), all.end(), 0);
+    if (i == walked) std::iota(all.begin(), all.end(), 1);
     inputs.push_back(make_tensor<std::int32_t>(DType::i32, shape, all));
     copy.inputs[i] = small.add_input({}, TensorType(DType::i32, shape));
   }
