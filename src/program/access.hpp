@@ -18,13 +18,13 @@ struct MemorySizes {
 };
 
 /// The machine's numbers are in their ranges; true for one that is not present.
-Status check(const Machine&) noexcept;
+Status check(const Machine&);
 
 /// Ranges, alignment and bounds of one instruction: after this its execution cannot leave memory.
 Status check(const Machine&, const MemorySizes&, const Instruction&) noexcept;
 
 /// `check` for every instruction, and for every step: semaphores, cache ranges, values. The message
 /// names queue and index.
-Status check(const Program&) noexcept;
+Status check(const Program&);
 
 }  // namespace longshore

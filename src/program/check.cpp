@@ -132,7 +132,7 @@ Status check(const Machine& m, const MemorySizes& sizes, const Instruction& inst
   return {};
 }
 
-Status check(const Machine& m) noexcept {
+Status check(const Machine& m) {
   if (!m.present) return {};
   Status status;
   Machine::each(m, [&](const char* section, const char* key, const auto& member) {
@@ -167,7 +167,7 @@ Status check(const Machine& m) noexcept {
   return status;
 }
 
-Status check(const Program& program) noexcept {
+Status check(const Program& program) {
   const Machine& m = program.machine;
   LONGSHORE_TRY(check(m));
   if (program.arena_bytes > std::uint64_t{64} << 30)
