@@ -32,19 +32,18 @@ TEST_P(EveryForm, RunsItsExamplesExactly) {
     for (std::string_view text : f.examples) {
       const Graph g = parse(text);
       const Placement p = place(g, target, {.by_price = false});
-      const bool used = std::ranges::any_of(p.nodes, [&](const NodePlacement& n) {
-        return n.on_npu() && n.form() == &f;
-      });
+      const bool used = std::ranges::any_of(
+          p.nodes, [&](const NodePlacement& n) { return n.on_npu() && n.form() == &f; });
       SCOPED_TRACE(std::string(f.name) + " on " + target.name);
-      for (const std::uint32_t sram : {0u, 16384u, 4096u})
-        expect_exact(g, target, sram, seed());
+      for (const std::uint32_t sram : {0u, 16384u, 4096u}) expect_exact(g, target, sram, seed());
       ran = ran || used;
     }
   }
   EXPECT_TRUE(ran) << "no target runs an example of the form " << f.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, EveryForm, testing::ValuesIn(forms::all().begin(), forms::all().end()),
+INSTANTIATE_TEST_SUITE_P(Forms, EveryForm,
+                         testing::ValuesIn(forms::all().begin(), forms::all().end()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 TEST(Forms, EveryOperatorAsksForOneThatIsThere) {

@@ -121,8 +121,8 @@ TEST(Schedule, TwoCoresShareOneLayer) {
     expect_bytes(g, p);
     const Program program = lower::lower(p);
     for (int q : {static_cast<int>(Queue::mac), static_cast<int>(Queue::vector)})
-      EXPECT_TRUE(std::ranges::any_of(program.queues[q],
-                                      [](const Instruction& i) { return i.core == 1; }));
+      EXPECT_TRUE(
+          std::ranges::any_of(program.queues[q], [](const Instruction& i) { return i.core == 1; }));
   }
 }
 

@@ -135,7 +135,7 @@ TEST(Target, SaysWhatIsWrongAndWhere) {
               HasSubstr("t.toml:4: npu.control.semaphore_limit: expected an integer from 16"));
   EXPECT_THAT(message(like("[npu]\nrounding = []")), HasSubstr("at least one rounding mode"));
   EXPECT_THAT(message(like("[forms.conv]")),
-              HasSubstr("unknown key 'forms.conv'; expected one of: view, mac"));
+              HasSubstr("unknown key 'forms.conv'; expected one of: depthwise, eltwise, mac"));
   EXPECT_THAT(message(like("[forms.mac]\nkernel_hight = [1, 3]")),
               HasSubstr("t.toml:4: unknown key 'forms.mac.kernel_hight'"));
   EXPECT_THAT(message(like("[forms.mac]\nkernel_h = [3, 1]")),

@@ -79,15 +79,15 @@ std::vector<Fetch> fetch(const FormNode& n, std::size_t, const TileBox& tile, co
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
-  const std::int64_t tap_stride =
-      round_up(task.box.out.c.size(), sram_alignment(e.machine()));
+  const std::int64_t tap_stride = round_up(task.box.out.c.size(), sram_alignment(e.machine()));
   const std::uint32_t at = e.operand(weights).address;
   Conv conv;
   conv.depthwise = true;
   set_tile(conv, n, task, e, data);
   conv.weights = at;
   conv.weight_tap_stride = static_cast<std::uint32_t>(tap_stride);
-  conv.parameters = at + static_cast<std::uint32_t>(parameters_at(taps(n) * tap_stride, e.machine()));
+  conv.parameters =
+      at + static_cast<std::uint32_t>(parameters_at(taps(n) * tap_stride, e.machine()));
   e.emit(Queue::mac, conv);
 }
 

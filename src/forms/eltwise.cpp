@@ -67,9 +67,7 @@ Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
   return box;
 }
 
-TileRules rules(const FormNode&, const Machine& m) {
-  return {.channel_grain = sram_alignment(m)};
-}
+TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
   return vector_cycles(m, *function(n.spec)->unit,

@@ -17,9 +17,8 @@ std::size_t data(const FormSpec& s) { return computed(s) ? 2 : 1; }
 
 std::vector<Operand> operands(const FormSpec& s) {
   if (computed(s))
-    return {{.input = s.weights, .matrix = true},
-            {.source = Operand::Source::made},
-            {.input = s.data}};
+    return {
+        {.input = s.weights, .matrix = true}, {.source = Operand::Source::made}, {.input = s.data}};
   return {{.source = Operand::Source::packed, .input = s.weights}, {.input = s.data}};
 }
 
@@ -126,10 +125,10 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
   conv.weights = at;
   conv.weight_tap_stride = static_cast<std::uint32_t>(tap_stride);
   conv.weight_out_stride = static_cast<std::uint32_t>(out_stride);
-  conv.parameters = computed(n.spec)
-                        ? e.operand(1).address
-                        : at + static_cast<std::uint32_t>(
-                                   parameters_at(out * out_stride, e.machine()));
+  conv.parameters =
+      computed(n.spec)
+          ? e.operand(1).address
+          : at + static_cast<std::uint32_t>(parameters_at(out * out_stride, e.machine()));
   e.emit(Queue::mac, conv);
 }
 

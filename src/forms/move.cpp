@@ -1,5 +1,5 @@
-// Elements at other places: parts of a tensor, several behind one another, a border around one. What
-// no strides can show is copied through the SRAM.
+// Elements at other places: parts of a tensor, several behind one another, a border around one.
+// What no strides can show is copied through the SRAM.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -67,9 +67,7 @@ Box reach(const FormNode& n, std::size_t, const TileBox& tile) {
   return box;
 }
 
-TileRules rules(const FormNode&, const Machine& m) {
-  return {.channel_grain = sram_alignment(m)};
-}
+TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode&, const Tiling&, const Machine&) { return 0; }
 
@@ -129,10 +127,11 @@ extern constinit const FormDef form_move = {
     .queue = Queue::dma_in,
     .cycles = cycles,
     .emit = emit,
-    .examples = {R"((x: i8[1,3,4,5] q(0.1, 3)) {
+    .examples =
+        {R"((x: i8[1,3,4,5] q(0.1, 3)) {
       y: i8[1,3,6,7] q(0.1, 3) = Pad(x, i64[8]{0,0,1,1,0,0,1,1}) return y })",
-                 R"((x: i8[1,6,4,5] q(0.1, 3)) { y: i8[1,4,5,6] q(0.1, 3) = Transpose(x, perm=[0,2,3,1]) return y })",
-                 R"((x: i8[1,3,4,5] q(0.1, 3), z: i8[1,2,4,5] q(0.2, 3)) {
+         R"((x: i8[1,6,4,5] q(0.1, 3)) { y: i8[1,4,5,6] q(0.1, 3) = Transpose(x, perm=[0,2,3,1]) return y })",
+         R"((x: i8[1,3,4,5] q(0.1, 3), z: i8[1,2,4,5] q(0.2, 3)) {
       y: i8[1,5,4,5] q(0.2, 3) = Concat(x, z, axis=1) return y })"},
 };
 

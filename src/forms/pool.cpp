@@ -44,9 +44,7 @@ Box reach(const FormNode& n, std::size_t, const TileBox& tile) {
           reach_of(n.spec.window, 2, tile.out.w, n.in.w).in, tile.out.c};
 }
 
-TileRules rules(const FormNode&, const Machine& m) {
-  return {.channel_grain = sram_alignment(m)};
-}
+TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
   return vector_cycles(m, *function(n.spec)->unit,
@@ -83,11 +81,12 @@ extern constinit const FormDef form_pool = {
     .rules = rules,
     .cycles = cycles,
     .emit = emit,
-    .examples = {R"((x: i8[1,3,7,6] q(0.1, 3)) {
+    .examples =
+        {R"((x: i8[1,3,7,6] q(0.1, 3)) {
       y: i8[1,3,4,3] q(0.1, 3) = MaxPool(x, kernel_shape=[3,2], pads=[1,0,1,0], strides=[2,2]) return y })",
-                 R"((x: i8[2,3,7,6] q(0.1, 3)) {
+         R"((x: i8[2,3,7,6] q(0.1, 3)) {
       y: i8[2,3,7,6] q(0.07, -3) = AveragePool(x, kernel_shape=[3,3], pads=[1,1,1,1]) return y })",
-                 R"((x: i8[1,5,4,6] q(0.1, 3)) { y: i8[1,5,1,1] q(0.1, 3) = GlobalMaxPool(x) return y })"},
+         R"((x: i8[1,5,4,6] q(0.1, 3)) { y: i8[1,5,1,1] q(0.1, 3) = GlobalMaxPool(x) return y })"},
 };
 
 }  // namespace longshore::forms

@@ -15,9 +15,7 @@ std::vector<Operand> operands(const FormSpec& s) { return {{.input = s.data}}; }
 
 Box reach(const FormNode&, std::size_t, const TileBox& tile) { return tile.out; }
 
-TileRules rules(const FormNode&, const Machine& m) {
-  return {.channel_grain = sram_alignment(m)};
-}
+TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
   return vector_cycles(m, vector_unit::requantise,

@@ -22,10 +22,8 @@ void prepare(const Graph& g, const Node& n, FormSpec& s) {
     return source[static_cast<std::size_t>(y * width + x)] - 1;
   };
   s.rows.clear(), s.columns.clear();
-  for (std::int64_t y = 0; y < height; y++)
-    s.rows.push_back(at(y, 0) / in.w);
-  for (std::int64_t x = 0; x < width; x++)
-    s.columns.push_back(at(0, x) % in.w);
+  for (std::int64_t y = 0; y < height; y++) s.rows.push_back(at(y, 0) / in.w);
+  for (std::int64_t x = 0; x < width; x++) s.columns.push_back(at(0, x) % in.w);
   for (std::int64_t y = 0; y < height; y++)
     for (std::int64_t x = 0; x < width; x++)
       check(at(y, x) ==
@@ -61,9 +59,7 @@ Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
           tile.out.c};
 }
 
-TileRules rules(const FormNode&, const Machine& m) {
-  return {.channel_grain = sram_alignment(m)};
-}
+TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling& t, const Machine& m) {
   return 2 * (t.rows + t.columns) + 2 * sram_alignment(m);

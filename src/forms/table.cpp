@@ -34,9 +34,7 @@ Box reach(const FormNode&, std::size_t operand, const TileBox& tile) {
   return operand == 0 ? tile.out : Box{};  // one table for all tiles
 }
 
-TileRules rules(const FormNode&, const Machine& m) {
-  return {.channel_grain = sram_alignment(m)};
-}
+TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machine&) { return 256; }
 
@@ -95,9 +93,10 @@ extern constinit const FormDef form_table = {
     .cycles = cycles,
     .make = make,
     .emit = emit,
-    .examples = {R"((x: i8[1,3,4,5] q(0.1, 3)) {
+    .examples =
+        {R"((x: i8[1,3,4,5] q(0.1, 3)) {
       y: i8[1,3,4,5] q(0.00390625, -128) = Sigmoid(x) return y })",
-                 R"((x: i8[7] q(0.1, 3)) { y: i8[7] q(0.1, 3) = LeakyRelu(x, alpha=0.25) return y })"},
+         R"((x: i8[7] q(0.1, 3)) { y: i8[7] q(0.1, 3) = LeakyRelu(x, alpha=0.25) return y })"},
 };
 
 }  // namespace longshore::forms

@@ -125,7 +125,7 @@ struct OpDef {
   /// Element i of output 0 depends on element i of the inputs that have its dims, and on nothing
   /// else of them: it may be computed in the place of one of them.
   bool elementwise = false;
-  bool picks = false;  // of input 0 only as much is read as output 0 shows
+  bool picks = false;         // of input 0 only as much is read as output 0 shows
   bool deterministic = true;  // false: random operators, never folded
   /// |got - want| <= float_atol + float_rtol * |want| is how near a fast kernel must come.
   float float_rtol = 1e-5f, float_atol = 1e-6f;

@@ -54,8 +54,7 @@ ProgramValue program_value(const Value& value, ConstantPool& pool) {
 }
 
 bool is_view(const Graph& g, const Node& node) {
-  if (!node.op->view || node.outputs.size() != 1 || node.input(0) == no_value)
-    return false;
+  if (!node.op->view || node.outputs.size() != 1 || node.input(0) == no_value) return false;
   const TensorType &in = g[node.inputs[0]].type, &out = g[node.outputs[0]].type;
   const std::optional<Shape> from = in.shape(), to = out.shape();
   return from && to && in.dtype == out.dtype && in.quant == out.quant &&

@@ -198,7 +198,8 @@ void Emitter::npu(Instruction instruction) {
   record(instruction, engine, at, after);
   if (cached)
     for (const Region& r : regions_of(instruction))
-      if (r.space == Space::arena && r.write) stale_.add(first_line(r.address), past_lines(r.end()));
+      if (r.space == Space::arena && r.write)
+        stale_.add(first_line(r.address), past_lines(r.end()));
   depend(entry, after);
   entry.item = static_cast<std::uint32_t>(instructions_.size());
   instructions_.push_back(std::move(instruction));

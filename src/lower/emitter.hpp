@@ -9,8 +9,8 @@
 
 namespace longshore::lower {
 
-/// How far each engine has come: indices of its last access, -1 for none. Engines are (core, queue),
-/// the taps of each core and the CPU.
+/// How far each engine has come: indices of its last access, -1 for none. Engines are (core,
+/// queue), the taps of each core and the CPU.
 struct Progress {
   static constexpr int most_cores = 4, per_core = queue_count + 1;
   static constexpr int most = most_cores * per_core + 1;

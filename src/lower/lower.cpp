@@ -123,8 +123,8 @@ class Lowering {
     if (source.storage == Storage::view) to.storage = Storage::view, to.view_of = source.view_of;
   }
 
-  /// A place for every value that the NPU makes bytes of: results of stages, what they are parts of,
-  /// and what shows elements of these.
+  /// A place for every value that the NPU makes bytes of: results of stages, what they are parts
+  /// of, and what shows elements of these.
   void add_taps(Program& program) {
     taps_.resize(g_.values.size());
     std::vector<bool> wanted(g_.values.size());
@@ -161,10 +161,10 @@ class Lowering {
     const auto u = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
     const std::uint64_t element = size_bytes(g_[v].type.dtype);
     const std::uint64_t offset = shared.value_or(program.arena_bytes);
-    taps_[index(v)] = {offset,
-                       {u(e->c * e->h * e->w) * element, u(e->w) * element, element,
-                        u(e->h * e->w) * element},
-                       true};
+    taps_[index(v)] = {
+        offset,
+        {u(e->c * e->h * e->w) * element, u(e->w) * element, element, u(e->h * e->w) * element},
+        true};
     ConstantPool none;
     Value copy = g_[v];
     copy.constant = {};

@@ -25,8 +25,8 @@ std::optional<TapBox> seen(const TapBox& parent, const plan::MoveMap& map,
     out.at[a] = first;
     out.count[a] = end - first;
     out.stride[a] = static_cast<std::uint64_t>(step) * parent.stride[k];
-    out.sram += static_cast<std::uint64_t>(map.start[k] + first * step - parent.at[k]) *
-                parent.stride[k];
+    out.sram +=
+        static_cast<std::uint64_t>(map.start[k] + first * step - parent.at[k]) * parent.stride[k];
   }
   for (std::size_t k = 0; k < 4; k++) {
     if (walked[k]) continue;

@@ -59,8 +59,8 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
     return s_.operands[i].chained ? s_.in : s_.operands[i].extent;
   }
   Tile result() const override {
-    return tile_at(task_.results[number_],
-                   forms::tile_shape(machine(), task_.box.out, node_.element_bytes(node_.result())));
+    return tile_at(task_.results[number_], forms::tile_shape(machine(), task_.box.out,
+                                                             node_.element_bytes(node_.result())));
   }
   std::uint32_t accumulators() const override { return task_.accumulators; }
   void emit(Queue queue, Operation operation) override {
@@ -88,21 +88,22 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
 
   void load_box(std::size_t i, const Box& box, std::uint32_t sram, const Tile& tile) {
     const View& v = s_.operands[i].view;
-    for (const Dma& d : box_transfers(v, box, to_.address(v, box.n, box.h.from, box.w.from, box.c.from),
-                                      sram, tile, element_bytes(i), machine().dma_dims))
+    for (const Dma& d :
+         box_transfers(v, box, to_.address(v, box.n, box.h.from, box.w.from, box.c.from), sram,
+                       tile, element_bytes(i), machine().dma_dims))
       emit(Queue::dma_in, d);
   }
 
   /// Bytes [from, from + bytes) of the constants.
-  void load_constants(std::uint64_t from, std::uint32_t sram, std::vector<forms::TransferLoop> loops,
-                      std::int64_t run) {
+  void load_constants(std::uint64_t from, std::uint32_t sram,
+                      std::vector<forms::TransferLoop> loops, std::int64_t run) {
     Dma base;
     base.dram = Dram::constants;
     for (std::int64_t at = 0; at < run; at += max_extent) {
       base.dram_address = from + u64(at);
       base.sram_address = sram + static_cast<std::uint32_t>(at);
-      for (const Dma& d : forms::transfers(base, loops, std::min<std::int64_t>(run - at, max_extent),
-                                           machine().dma_dims))
+      for (const Dma& d : forms::transfers(
+               base, loops, std::min<std::int64_t>(run - at, max_extent), machine().dma_dims))
         emit(Queue::dma_in, d);
     }
   }
@@ -159,10 +160,9 @@ TaskEmitter::TaskEmitter(Emitter& emitter, const plan::Plan& plan, ConstantPool&
 std::uint64_t TaskEmitter::packed(const plan::Layer& l, std::size_t stage, std::size_t operand) {
   if (!pack_) return 0;
   const plan::Stage& s = l.stages[stage];
-  const auto [it, fresh] = packed_.try_emplace(
-      {s.node, static_cast<std::size_t>(s.spec.result), static_cast<std::size_t>(s.spec.data), operand});
-  if (fresh)
-    it->second = pool_.add(s.form->pack(plan::form_node(plan_, s), operand, machine_));
+  const auto [it, fresh] = packed_.try_emplace({s.node, static_cast<std::size_t>(s.spec.result),
+                                                static_cast<std::size_t>(s.spec.data), operand});
+  if (fresh) it->second = pool_.add(s.form->pack(plan::form_node(plan_, s), operand, machine_));
   return it->second;
 }
 
@@ -193,15 +193,15 @@ void TaskEmitter::emit(const plan::Layer& l, const plan::TileTask& task) {
     TapBox tapped = tap_box(box, last, to_part ? l.part : std::array<std::int64_t, 4>{});
     each_tap(plan_, shown_by_, n.result(), tapped, [&](ValueId v, const TapBox& t) {
       if (!taps_[index(v)].present) return;
-      for (const Dma& d : tap_transfers(t, taps_[index(v)].offset, taps_[index(v)].stride,
-                                        machine_.dma_dims))
+      for (const Dma& d :
+           tap_transfers(t, taps_[index(v)].offset, taps_[index(v)].stride, machine_.dma_dims))
         emitter_.tap({Queue::dma_out, task.core, static_cast<std::uint32_t>(l.head()), d});
     });
   }
   if (!task.box.ends || !task.stored) return;
   const auto to = address(l.to, box.n, box.h.from, box.w.from, box.c.from);
-  const std::int64_t bytes = plan::form_node(plan_, l.stages.back())
-                                 .element_bytes(plan::layer_result(plan_, l));
+  const std::int64_t bytes =
+      plan::form_node(plan_, l.stages.back()).element_bytes(plan::layer_result(plan_, l));
   for (const Dma& d : box_transfers(l.to, box, to, last.address, last, bytes, machine_.dma_dims))
     emitter_.npu({Queue::dma_out, task.core, static_cast<std::uint32_t>(l.head()), d});
 }

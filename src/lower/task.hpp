@@ -1,4 +1,5 @@
-// Emits the instructions of tile tasks as the plan has them: loads, the forms' instructions, stores.
+// Emits the instructions of tile tasks as the plan has them: loads, the forms' instructions,
+// stores.
 #pragma once
 #include <map>
 
@@ -42,7 +43,7 @@ class TaskEmitter {
   ConstantPool& pool_;
   const std::vector<TapPlace>& taps_;
   const bool pack_;
-  std::vector<std::vector<ValueId>> shown_by_;  // by value: aliases of it
+  std::vector<std::vector<ValueId>> shown_by_;                  // by value: aliases of it
   std::map<std::array<std::size_t, 4>, std::uint64_t> packed_;  // node, result, stage, operand
 };
 

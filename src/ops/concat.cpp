@@ -39,9 +39,10 @@ void infer(InferContext& c) {
   c.output(0, out);
 }
 
-Status eval(EvalContext& c) noexcept {
-  Shape out = c.input(0).shape;
-  const int axis = resolve_axis(c.attributes.integer("axis"), out.rank);
+/// The dims of the result, and the axis.
+Status joined(const EvalContext& c, Shape& out, int& axis) noexcept {
+  out = c.input(0).shape;
+  axis = resolve_axis(c.attributes.integer("axis"), out.rank);
   if (axis < 0) return axis_out_of_range(c.attributes.integer("axis"), out.rank);
   for (std::size_t i = 1; i < c.inputs.size(); i++) {
     const Shape& x = c.input(i).shape;
@@ -53,18 +54,33 @@ Status eval(EvalContext& c) noexcept {
     if (__builtin_add_overflow(out[axis], x[axis], &out[axis]))
       return Status::error(Code::exhausted, "too many elements");
   }
+  return {};
+}
+
+/// Calls put(input, first element there, first element of the result, how many).
+template <class Put>
+void each_part(const EvalContext& c, const Shape& out, int axis, Put&& put) noexcept {
+  const std::int64_t outer = out.product(0, axis), row = out.product(axis, out.rank);
+  std::int64_t at = 0;
+  for (const TensorView& x : c.inputs) {
+    const std::int64_t part = x.shape.product(axis, x.shape.rank);
+    for (std::int64_t o = 0; o < outer && part > 0; o++) put(x, o * part, o * row + at, part);
+    at += part;
+  }
+}
+
+Status eval(EvalContext& c) noexcept {
+  Shape out;
+  int axis = 0;
+  LONGSHORE_TRY(joined(c, out, axis));
   MutableView y;
   LONGSHORE_TRY(c.output(0, out, y));
   const auto size = static_cast<std::int64_t>(size_bytes(y.dtype));
-  const std::int64_t outer = out.product(0, axis), row = out.product(axis, out.rank) * size;
-  std::int64_t at = 0;
-  for (const TensorView& x : c.inputs) {
-    const std::int64_t part = x.shape.product(axis, x.shape.rank) * size;
-    for (std::int64_t o = 0; o < outer && part > 0; o++)
-      std::memcpy(y.as<std::byte>() + o * row + at, x.as<std::byte>() + o * part,
-                  static_cast<std::size_t>(part));
-    at += part;
-  }
+  each_part(c, out, axis,
+            [&](const TensorView& x, std::int64_t from, std::int64_t to, std::int64_t n) {
+              std::memcpy(y.as<std::byte>() + to * size, x.as<std::byte>() + from * size,
+                          static_cast<std::size_t>(n * size));
+            });
   return {};
 }
 
@@ -73,13 +89,38 @@ bool same_quant(const QuantView& a, const QuantView& b) {
          a.zero_point[0] == b.zero_point[0];
 }
 
-// Codes move unchanged where all scales agree; each other mixture goes through floats.
+// Codes move unchanged where all scales agree; others are dequantised and quantised one by one.
 Status eval_codes(EvalContext& c) noexcept {
   const QuantView to = c.output_quant(0);
+  bool same = true;
   for (const TensorView& x : c.inputs)
-    if (!same_quant(x.quant, to) || x.dtype != c.output_dtype(0))
+    same = same && same_quant(x.quant, to) && x.dtype == c.output_dtype(0);
+  if (same) return eval(c);
+  for (const TensorView& x : c.inputs)
+    if ((x.quant.count == 0 && x.dtype != DType::f32) || to.count == 0)
       return eval_dequantised(op_concat, c);
-  return eval(c);
+  Shape out;
+  int axis = 0;
+  LONGSHORE_TRY(joined(c, out, axis));
+  MutableView y;
+  LONGSHORE_TRY(c.output(0, out, y));
+  const CodeRange range = code_range(y.dtype);
+  each_part(
+      c, out, axis, [&](const TensorView& x, std::int64_t from, std::int64_t at, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; i++) {
+          float value = 0;
+          if (x.quant.count == 0) {
+            value = x.as<float>()[from + i];
+          } else {
+            const std::int64_t k = quant_index(x.quant, x.shape, from + i);
+            value = dequantise(load_code(x, from + i), x.quant.scale[k], x.quant.zero_point[k]);
+          }
+          const std::int64_t k = quant_index(to, out, at + i);
+          store_code(y, at + i,
+                     quantise(value, to.scale[k], to.zero_point[k], range.lowest, range.highest));
+        }
+      });
+  return {};
 }
 
 void facts(const NodeTypes& n, Facts& f) {

@@ -28,7 +28,10 @@ extern constinit const OpDef op_div = {
     .facts = facts_rank,
     .quant = Quant::rescale,
     .first_dim = first_dim_of_broadcast,
-    .form = [](const NodeTypes&) { return FormSpec{.form = "eltwise", .function = "divide", .other = 1}; },
+    .form =
+        [](const NodeTypes&) {
+          return FormSpec{.form = "eltwise", .function = "divide", .other = 1};
+        },
     .elementwise = true,
     .examples = {"(a: f32[2,3,4], b: f32[3,1]) { y = Div(a, b) return y }",
                  "(a: i32[2,3]) { y = Div(a, i32[]{3}) return y }"},

@@ -104,8 +104,7 @@ extern constinit const OpDef op_matmul = {
     .form =
         [](const NodeTypes& n) {
           const int computed = n.graph.constant(n.node.input(1)) ? -1 : 1;
-          return FormSpec{
-              .form = "mac", .other = computed, .weights = 1, .weights_by_input = true};
+          return FormSpec{.form = "mac", .other = computed, .weights = 1, .weights_by_input = true};
         },
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,

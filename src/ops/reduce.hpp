@@ -149,7 +149,9 @@ inline FormSpec reduce_form(const NodeTypes& n, std::string_view function) {
     for (std::int64_t a : list) out += (out.size() > 1 ? "," : "") + std::to_string(a);
     return out + "]";
   };
-  if (axes != spatial || spatial.empty()) s.refuse("axes", shown(axes), rank < 3 ? "those of an image, from the third on" : shown(spatial));
+  if (axes != spatial || spatial.empty())
+    s.refuse("axes", shown(axes),
+             rank < 3 ? "those of an image, from the third on" : shown(spatial));
   return s;
 }
 

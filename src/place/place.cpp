@@ -239,8 +239,7 @@ class Pricer {
   bool peel() {
     bool changed = false;
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-      if (!on_npu(i) || p_.nodes[i].macs > 0 || !p_.nodes[i].form()->cycles)
-        continue;
+      if (!on_npu(i) || p_.nodes[i].macs > 0 || !p_.nodes[i].form()->cycles) continue;
       const double here = moves_if(i, best_[i]), there = moves_if(i, 0);
       const double npu = p_.nodes[i].option().us;
       if (p_.nodes[i].cpu_us() + there >= npu + here) continue;

@@ -10,17 +10,17 @@ namespace longshore {
 
 /// One way to run a node: a unit of the target and, on an NPU, the form.
 struct PlacementOption {
-  std::string_view unit;                   // an entry of target.units(): "cpu", "npu"
-  const forms::FormDef* form = nullptr;    // how the NPU would run it; null: the unit's own kernels
-  double us = -1;                          // predicted, alone; -1: impossible, or dims are unknown
-  std::vector<Reason> reasons;             // why it is not taken: every failed limit
+  std::string_view unit;                 // an entry of target.units(): "cpu", "npu"
+  const forms::FormDef* form = nullptr;  // how the NPU would run it; null: the unit's own kernels
+  double us = -1;                        // predicted, alone; -1: impossible, or dims are unknown
+  std::vector<Reason> reasons;           // why it is not taken: every failed limit
   bool operator==(const PlacementOption&) const = default;
 };
 
 struct NodePlacement {
   std::vector<PlacementOption> options;  // the CPU first, then the NPU's, special cases first
   std::size_t chosen = 0;
-  FormSpec spec;  // the node in the words of its form
+  FormSpec spec;                // the node in the words of its form
   std::vector<Reason> general;  // why no form of an NPU takes it
   std::int64_t macs = 0;
   double move_us = 0;  // layout changes, cache care and hand-overs if its neighbours stay

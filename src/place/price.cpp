@@ -56,11 +56,12 @@ double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
     const FormSpec spec = n.op->form ? n.op->form({n, g}) : FormSpec{};
     const forms::FormDef* form = forms::find(spec.form);
     const bool sums = form && form->rules && form->rules({g, n, spec}, {}).sums_pixels;
-    const double work = sums ? *elements_of(g, n.input(0))
-                             : elements * static_cast<double>(spec.window.taps());
+    const double work =
+        sums ? *elements_of(g, n.input(0)) : elements * static_cast<double>(spec.window.taps());
     element_us = work * ns->second * 1e-3;
   }
-  return cpu.step_us + std::max({macs_us, (read + written) / (cpu.bandwidth_gbs * 1e3), element_us});
+  return cpu.step_us +
+         std::max({macs_us, (read + written) / (cpu.bandwidth_gbs * 1e3), element_us});
 }
 
 double npu_price_us(const forms::FormDef& form, const forms::FormNode& n, const Machine& m) {

@@ -95,8 +95,8 @@ class Grouper {
   /// Where each input of a join begins in the whole, NHWC.
   std::array<std::int64_t, 4> part_start(std::size_t i, std::size_t input) const {
     const Node& n = g_.nodes[i];
-    const auto axis = static_cast<std::size_t>(
-        forms::nhwc_axis(g_[n.output()].type.rank(), specs_[i].axis));
+    const auto axis =
+        static_cast<std::size_t>(forms::nhwc_axis(g_[n.output()].type.rank(), specs_[i].axis));
     std::array<std::int64_t, 4> at{};
     for (std::size_t k = 0; k < input; k++) {
       const Extent e = *extent_of(g_[n.inputs[k]].type);

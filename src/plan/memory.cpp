@@ -158,8 +158,7 @@ class Memory {
       if (!grouping_.steps[i].npu)
         node(g_.nodes[grouping_.steps[i].index]);
       else
-        for (const Stage& s : plan_.layers[grouping_.steps[i].index].stages)
-          node(g_.nodes[s.node]);
+        for (const Stage& s : plan_.layers[grouping_.steps[i].index].stages) node(g_.nodes[s.node]);
     }
     for (ValueId v : g_.outputs) use(v, end);
     // Values that nothing uses still have a place.
@@ -226,8 +225,8 @@ class Memory {
       // A part of a join is as large as its input; a copy walks both sides alike.
       const Node& node = g_.nodes[s.node];
       const NodePlacement& whole = plan_.placement.nodes[s.node];
-      const Shows shows = whole.form() && whole.form()->shows ? whole.form()->shows(whole.spec)
-                                                              : Shows::nothing;
+      const Shows shows =
+          whole.form() && whole.form()->shows ? whole.form()->shows(whole.spec) : Shows::nothing;
       if (shows == Shows::joins) s.out = s.in;
       if (shows == Shows::takes) {
         const std::optional<MoveMap> map =

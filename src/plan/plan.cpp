@@ -67,7 +67,8 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
         Reasons reasons;
         reasons.range("the SRAM that tiles may use", plan.sram_bytes,
                       static_cast<std::int64_t>(least_bytes(plan, layer)), machine.sram_bytes,
-                      "its smallest tile needs", str(plan.placement.target.file, ": npu.sram.bytes"));
+                      "its smallest tile needs",
+                      str(plan.placement.target.file, ": npu.sram.bytes"));
         move_to_cpu(plan.placement, layer.head(), reasons.all().front());
       }
     }

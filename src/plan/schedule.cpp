@@ -61,7 +61,8 @@ class Scheduler {
     const Tiling& t = l_.tiling;
     const Extent& out = head_.out;
     if (rules.sums_channels) {
-      const std::int64_t groups = head_.spec.groups, each = out.c / groups, in = head_.in.c / groups;
+      const std::int64_t groups = head_.spec.groups, each = out.c / groups,
+                         in = head_.in.c / groups;
       for (std::int64_t g = 0; g < groups; g++) {
         const auto tile = [&](Box box, std::int64_t c) {
           box.c = {g * each + c, g * each + std::min(each, c + t.channels)};

@@ -83,10 +83,14 @@ class Search {
   /// DRAM-side nanoseconds per byte of a tile of these sizes.
   double byte_ns(const View& v, std::int64_t rows, std::int64_t columns, std::int64_t channels,
                  bool write) {
-    std::array<std::uint64_t, 8> key = {v.offset % 4096, v.stride[1], v.stride[2], v.stride[3],
+    std::array<std::uint64_t, 8> key = {v.offset % 4096,
+                                        v.stride[1],
+                                        v.stride[2],
+                                        v.stride[3],
                                         static_cast<std::uint64_t>(rows),
                                         static_cast<std::uint64_t>(columns),
-                                        static_cast<std::uint64_t>(channels), write};
+                                        static_cast<std::uint64_t>(channels),
+                                        write};
     const auto [it, fresh] = rates_.try_emplace(key, 0.0);
     if (!fresh) return it->second;
     const TileShape shape = tile_shape(m_, rows, columns, channels);
@@ -139,7 +143,8 @@ class Search {
   TileShape widest(std::size_t operand, const Tiling& t) {
     std::int64_t size[2] = {};
     for (const int axis : {0, 1}) {
-      const std::int64_t total = axis == 0 ? walk_h_ : walk_w_, step = axis == 0 ? t.rows : t.columns;
+      const std::int64_t total = axis == 0 ? walk_h_ : walk_w_,
+                         step = axis == 0 ? t.rows : t.columns;
       const auto [it, fresh] = widths_.try_emplace({operand, axis, step}, 0);
       for (std::int64_t at = 0; fresh && at < total; at += step) {
         const Span span{at, std::min(total, at + step)};
@@ -153,8 +158,9 @@ class Search {
     }
     // Whatever is not walked along is needed whole; channels follow the tiling.
     const Extent& e = head_.operands[operand].extent;
-    const std::int64_t channels =
-        e.c == 1 ? 1 : rules_.sums_channels ? t.in_channels : std::min(t.channels, e.c);
+    const std::int64_t channels = e.c == 1               ? 1
+                                  : rules_.sums_channels ? t.in_channels
+                                                         : std::min(t.channels, e.c);
     return tile_shape(m_, size[0], size[1], channels, 1);
   }
 
@@ -180,7 +186,8 @@ class Search {
     double in_pixels = 1;
     for (std::size_t i = 0; i < l.stages.front().operands.size(); i++) {
       StageOperand& o = l.stages.front().operands[i];
-      const bool walked = o.what.source == Operand::Source::value && o.what.input == head_.spec.data;
+      const bool walked =
+          o.what.source == Operand::Source::value && o.what.input == head_.spec.data;
       if (o.what.source == Operand::Source::value && !o.what.matrix) {
         const TileShape shape = widest(i, t);
         slot(o.slots, shape.bytes(),
@@ -231,7 +238,8 @@ class Search {
   void keep(Layer l) {
     const double value = score(l);
     if (best_.size() == most_kept && value >= best_.back().first) return;
-    const auto at = std::ranges::upper_bound(best_, value, {}, [](const auto& b) { return b.first; });
+    const auto at =
+        std::ranges::upper_bound(best_, value, {}, [](const auto& b) { return b.first; });
     best_.insert(at, {value, std::move(l)});
     if (best_.size() > most_kept) best_.pop_back();
   }
@@ -295,15 +303,16 @@ class Search {
                                    : (k <= slots(operand.slots) ? 1 : o);
         const std::int64_t in_channels = rules_.sums_channels ? t.in_channels : t.channels;
         const std::int64_t in_columns = std::min(head_.in.w, std::max<std::int64_t>(t.columns, 1));
-        read_ns = byte_ns(operand.view, std::max<std::int64_t>(1, static_cast<std::int64_t>(in_pixels) / std::max<std::int64_t>(in_columns, 1)),
+        read_ns = byte_ns(operand.view,
+                          std::max<std::int64_t>(1, static_cast<std::int64_t>(in_pixels) /
+                                                        std::max<std::int64_t>(in_columns, 1)),
                           in_columns, in_channels, false);
         in_loads = pixel_tiles * (rules_.sums_channels ? k * groups : o) * passes;
         one_in = in_pixels * static_cast<double>(in_channels) * read_ns;
         // Tiles at the borders read less than the widest; count rows and columns that exist.
-        const double covered =
-            std::min(1.0, static_cast<double>(head_.in.h * head_.in.w) * overlap(rows, columns) /
-                              std::max(1.0, static_cast<double>(rows.count * columns.count) *
-                                                in_pixels));
+        const double covered = std::min(
+            1.0, static_cast<double>(head_.in.h * head_.in.w) * overlap(rows, columns) /
+                     std::max(1.0, static_cast<double>(rows.count * columns.count) * in_pixels));
         time.dma_in += in_loads * (one_in * covered + setup_ns_);
         overlaps = operand.slots.addresses.size() > 1 || in_loads <= 1;
       }
@@ -312,18 +321,19 @@ class Search {
       for (const StageOperand& operand : s.operands)
         if (operand.what.broadcast && !operand.chained && operand.what.input == s.spec.other &&
             operand.extent.elements() > 1)
-          time.dma_in += static_cast<double>(operand.extent.elements()) * read_ns + tiles * setup_ns_;
+          time.dma_in +=
+              static_cast<double>(operand.extent.elements()) * read_ns + tiles * setup_ns_;
     const double out_bytes = static_cast<double>(l.stages.back().out.elements());
-    const double write_ns =
-        rules_.sums_pixels ? byte_ns(l.to, 1, 1, t.channels, true)
-                           : byte_ns(l.to, t.rows, t.columns, t.channels, true);
+    const double write_ns = rules_.sums_pixels ? byte_ns(l.to, 1, 1, t.channels, true)
+                                               : byte_ns(l.to, t.rows, t.columns, t.channels, true);
     time.dma_out = out_bytes * write_ns + (rules_.sums_pixels ? o * batch : tiles) * setup_ns_;
     const double dram = (time.dma_in / std::max(read_ns, 1e-9) / m_.dram_read_efficiency +
                          out_bytes / m_.dram_write_efficiency) /
                         m_.dram_gb_per_s;
-    const double first = one_in + (weight_ns > 0 ? weight_ns + setup_ns_ : 0) + setup_ns_ +
-                         m_.dram_latency_ns;
-    const double last = out_bytes * write_ns / std::max(1.0, tiles) + setup_ns_ + m_.dram_latency_ns;
+    const double first =
+        one_in + (weight_ns > 0 ? weight_ns + setup_ns_ : 0) + setup_ns_ + m_.dram_latency_ns;
+    const double last =
+        out_bytes * write_ns / std::max(1.0, tiles) + setup_ns_ + m_.dram_latency_ns;
     const double busiest = std::max({time.mac, time.vector, time.dma_in, time.dma_out, dram});
     time.total = (overlaps ? busiest + first + last + first_compute
                            : time.mac + time.vector + time.dma_in + time.dma_out) +
@@ -335,7 +345,8 @@ class Search {
   double overlap(const Pieces& rows, const Pieces& columns) const {
     const Window& w = head_.spec.window;
     const auto axis = [&](int i, std::int64_t count, std::int64_t size) {
-      return static_cast<double>((count - 1) * std::max<std::int64_t>(0, w.reach(i) - w.stride[i])) /
+      return static_cast<double>((count - 1) *
+                                 std::max<std::int64_t>(0, w.reach(i) - w.stride[i])) /
              static_cast<double>(size);
     };
     return (1 + axis(1, rows.count, head_.in.h)) * (1 + axis(2, columns.count, head_.in.w));

@@ -162,14 +162,13 @@ class Quantiser {
       std::set<DType> types;
       for (ValueId v : values) types.insert(types_[v].begin(), types_[v].end());
       const auto it = of_group.find(group);
-      for (DType t : types)
-        choose(group, values, it == of_group.end() ? nullptr : &it->second, t);
+      for (DType t : types) choose(group, values, it == of_group.end() ? nullptr : &it->second, t);
     }
   }
 
   /// Scale and zero point of a group in codes of one type.
-  void choose(ValueId group, const std::vector<ValueId>& values,
-              const Histogram* histogram, DType dtype) {
+  void choose(ValueId group, const std::vector<ValueId>& values, const Histogram* histogram,
+              DType dtype) {
     const RangeStatistics s = joined_statistics(values, seen_);
     const CodeRange codes = code_range(dtype);
     ValueRecord record;

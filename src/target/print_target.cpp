@@ -67,8 +67,7 @@ std::string print(const Target& t) {
                                     : fmt::format("{}", v);
       out += fmt::format("{} = {}\n", f.key.substr(dot + 1), value);
     }
-    for (const auto& [form, r] : t.forms)
-      out += fmt::format("\n[forms.{}]\n", form) + rule(r);
+    for (const auto& [form, r] : t.forms) out += fmt::format("\n[forms.{}]\n", form) + rule(r);
     for (const auto& [op, r] : t.ops) out += fmt::format("\n[ops.{}]\n", quoted(op)) + rule(r);
   }
   const HostCpu& c = t.cpu;

@@ -48,8 +48,8 @@ struct HostCpu {
 /// A chip as its target file describes it.
 struct Target {
   std::string name, doc, file;
-  Machine machine;                               // machine.present == false: CPU only
-  std::string rounding_where;                    // file:line of the rounding modes
+  Machine machine;             // machine.present == false: CPU only
+  std::string rounding_where;  // file:line of the rounding modes
   /// By form of src/forms; absent: the NPU has nothing for that form.
   std::map<std::string, Rule, std::less<>> forms;
   std::map<std::string, Rule, std::less<>> ops;  // by qualified operator name

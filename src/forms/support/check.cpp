@@ -44,8 +44,8 @@ void check_value(const FormDef& form, const FormNode& n, ValueId v, std::string_
              {},
              str("quantise '", value.name, "' to ", name(form.dtypes[0]))});
   else if (t.quant.scale.size() != 1)
-    out.range(str("the number of scales of ", named), static_cast<std::int64_t>(t.quant.scale.size()), 1, 1,
-              "the NPU takes");
+    out.range(str("the number of scales of ", named),
+              static_cast<std::int64_t>(t.quant.scale.size()), 1, 1, "the NPU takes");
 }
 
 }  // namespace
@@ -61,7 +61,8 @@ void check_node(const FormDef& form, const FormNode& n, const Unit& unit, Reason
   }
   for (const Operand& o : form.operands(n.spec)) {
     const ValueId v = n.input(o.input);
-    if (v == no_value || (o.source != Operand::Source::value && o.source != Operand::Source::inside))
+    if (v == no_value ||
+        (o.source != Operand::Source::value && o.source != Operand::Source::inside))
       continue;
     check_value(form, n, v, "input", out);
     if (o.input == n.spec.data && !o.broadcast && n.graph.constant(v))

@@ -7,10 +7,9 @@ namespace longshore {
 void Reasons::range(std::string_view fact, std::int64_t found, std::int64_t lowest,
                     std::int64_t highest, std::string_view who, std::string where) {
   const bool low = found < lowest;
-  all_.push_back({str(fact, " is ", found, "; ", who, " ", lowest, " to ", highest),
-                  std::move(where),
-                  str(low ? "raise " : "lower ", fact, " from ", found, " to ",
-                      low ? lowest : highest)});
+  all_.push_back(
+      {str(fact, " is ", found, "; ", who, " ", lowest, " to ", highest), std::move(where),
+       str(low ? "raise " : "lower ", fact, " from ", found, " to ", low ? lowest : highest)});
 }
 
 void Reasons::value(std::string_view fact, std::string_view found, std::string_view wanted,
