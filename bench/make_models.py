@@ -176,8 +176,10 @@ def mobilenet_v3(n):
     return [1, 3, 224, 224], {n.pool_fc(n.conv(x, 960, 1, 1, 'hswish'), 1000): [1, 1000]}
 
 
-def yolov5s(n, size=640):
-    A = 'silu'
+def yolov5s(n, size=640, act='silu', width=1, depth=1):
+    """yolov5s; with half the width yolov5n; with one and a half of it, and twice the depth, yolov5m."""
+    A = act
+    def w(channels): return int(channels * width)
     def cat(l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
     def up(x):
         s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
@@ -190,18 +192,18 @@ def yolov5s(n, size=640):
             a = (n.qdq(n.op('Add', [a[0], y[0]])),) + a[1:] if skip else y
         return n.conv(cat([a, n.conv(x, c // 2, 1, act=A)]), c, 1, act=A)
     def pool(t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
-    x = n.conv((n.qdq('x'), 3, size, size), 32, 6, 2, A, pad=2)
-    x = c3(n.conv(x, 64, 3, 2, A), 64, 1)
-    x = p3 = c3(n.conv(x, 128, 3, 2, A), 128, 2)
-    x = p4 = c3(n.conv(x, 256, 3, 2, A), 256, 3)
-    x = c3(n.conv(x, 512, 3, 2, A), 512, 1)
-    y = n.conv(x, 256, 1, act=A); a = pool(y); b = pool(a); c = pool(b)
-    x = n.conv(cat([y, a, b, c]), 512, 1, act=A)
-    h1 = n.conv(x, 256, 1, act=A)
-    h2 = n.conv(c3(cat([up(h1), p4]), 256, 1, False), 128, 1, act=A)
-    o3 = c3(cat([up(h2), p3]), 128, 1, False)
-    o4 = c3(cat([n.conv(o3, 128, 3, 2, A), h2]), 256, 1, False)
-    o5 = c3(cat([n.conv(o4, 256, 3, 2, A), h1]), 512, 1, False)
+    x = n.conv((n.qdq('x'), 3, size, size), w(32), 6, 2, A, pad=2)
+    x = c3(n.conv(x, w(64), 3, 2, A), w(64), 1 * depth)
+    x = p3 = c3(n.conv(x, w(128), 3, 2, A), w(128), 2 * depth)
+    x = p4 = c3(n.conv(x, w(256), 3, 2, A), w(256), 3 * depth)
+    x = c3(n.conv(x, w(512), 3, 2, A), w(512), 1 * depth)
+    y = n.conv(x, w(256), 1, act=A); a = pool(y); b = pool(a); c = pool(b)
+    x = n.conv(cat([y, a, b, c]), w(512), 1, act=A)
+    h1 = n.conv(x, w(256), 1, act=A)
+    h2 = n.conv(c3(cat([up(h1), p4]), w(256), depth, False), w(128), 1, act=A)
+    o3 = c3(cat([up(h2), p3]), w(128), depth, False)
+    o4 = c3(cat([n.conv(o3, w(128), 3, 2, A), h2]), w(256), depth, False)
+    o5 = c3(cat([n.conv(o4, w(256), 3, 2, A), h1]), w(512), depth, False)
     return [1, 3, size, size], {n.conv(o, 255, 1, act=None)[0]: [1, 255, o[2], o[3]] for o in (o3, o4, o5)}
 
 
