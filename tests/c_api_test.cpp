@@ -64,6 +64,37 @@ TEST(CApi, LoadsAndRunsAModel) {
   longshore_context_free(context);
 }
 
+TEST(CApi, KeepsStatesUntilReset) {
+  const File file(
+      "(x: f32[N,2], s: f32[2]) states (s = t) { r = ReduceSum(x, i64[1]{0}, keepdims=0) "
+      "t = Add(r, s) return t }");
+  longshore_model* model = nullptr;
+  char why[256] = "?";
+  ASSERT_EQ(longshore_model_load(file.path.c_str(), &model, why, sizeof why), LONGSHORE_OK) << why;
+  longshore_context* context = nullptr;
+  ASSERT_EQ(longshore_context_create(model, 0, &context, why, sizeof why), LONGSHORE_OK) << why;
+  longshore_model_free(model);
+  const float data[4] = {1, 2, 3, 4};
+  longshore_tensor t;
+  float want = 0;
+  for (std::int64_t rows : {1, 2, 1}) {
+    const longshore_tensor inputs[] = {{LONGSHORE_F32, 2, {rows, 2}, data}, {}};
+    ASSERT_EQ(longshore_run(context, inputs, 2, why, sizeof why), LONGSHORE_OK) << why;
+    ASSERT_EQ(longshore_output(context, 0, &t), LONGSHORE_OK);
+    want += rows == 1 ? 1.0f : 4.0f;
+    EXPECT_EQ(static_cast<const float*>(t.data)[0], want);
+  }
+  longshore_reset(context);
+  const longshore_tensor inputs[] = {{LONGSHORE_F32, 2, {1, 2}, data}, {}};
+  ASSERT_EQ(longshore_run(context, inputs, 2, why, sizeof why), LONGSHORE_OK) << why;
+  ASSERT_EQ(longshore_output(context, 0, &t), LONGSHORE_OK);
+  EXPECT_EQ(static_cast<const float*>(t.data)[0], 1);
+  const longshore_tensor missing[] = {{}, {}};
+  EXPECT_EQ(longshore_run(context, missing, 2, why, sizeof why), LONGSHORE_BAD_ARGUMENT);
+  EXPECT_STREQ(why, "input 'x' is missing");
+  longshore_context_free(context);
+}
+
 TEST(CApi, SaysWhyAFileIsRefused) {
   char why[256];
   longshore_model* model = nullptr;

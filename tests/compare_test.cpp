@@ -62,6 +62,27 @@ TEST(Difference, TakesFloatsWithinTheBoundAndNanForNan) {
   EXPECT_EQ(print(d.first->at), "[1]");
 }
 
+TEST(Difference, NanAndInfinityForAnythingElseAreInfiniteErrors) {
+  constexpr float inf = std::numeric_limits<float>::infinity(),
+                  nan = std::numeric_limits<float>::quiet_NaN();
+  const Bound bound{.exact = false, .rtol = 1e-3};
+  const auto differ = [&](float got, float want) {
+    Difference d;
+    d.add(make_floats({2}, std::vector<float>{1, got}).view(),
+          make_floats({2}, std::vector<float>{1, want}).view(), bound, 0);
+    EXPECT_EQ(d.equal(), d.sqnr_db() > 0) << got << " for " << want;
+    EXPECT_EQ(d.equal(), d.max_abs == 0) << got << " for " << want;
+    return !d.equal();
+  };
+  for (const float x : {nan, inf, -inf}) {
+    EXPECT_FALSE(differ(x, x));
+    EXPECT_TRUE(differ(x, 1));
+    EXPECT_TRUE(differ(1, x));
+  }
+  EXPECT_TRUE(differ(inf, -inf));
+  EXPECT_TRUE(differ(nan, inf));
+}
+
 TEST(Difference, ErrorsOfWholeRunsAreMeasuredByTheLargestElement) {
   const float want[] = {100, 0}, near[] = {100, 0.009f}, far[] = {100, 0.011f};
   Difference d;
@@ -138,7 +159,27 @@ TEST(Compare, NamesTheFirstLayerThatDiffersAndThoseThatAreMissing) {
   ASSERT_NE(t.first, nullptr);
   EXPECT_EQ(t.first->value, "b");
   EXPECT_THAT(describe(*t.first), HasSubstr("(Add): value 'b' at [1,1], sample 0: got "));
-  EXPECT_EQ(c.missing(), std::vector<std::string>{"a"});
+  EXPECT_EQ(c.missing(), (std::vector<NotCompared>{{"a", ""}}));
+}
+
+TEST(Compare, AValueThatIsGivenOnceButNotAlwaysIsMissing) {
+  const Graph g = chain();
+  Comparison c(g, Strictness::bytes);
+  const std::vector<Tensor> in = random_inputs(g, seed());
+  Values got = reference_values(g, in);
+  c.add_entire(in, got);
+  got.erase("c");
+  c.add_entire(in, got);
+  EXPECT_EQ(total(c.layers()).layers, 4u);
+  EXPECT_EQ(c.missing(), (std::vector<NotCompared>{{"c", ""}}));
+}
+
+TEST(Compare, WhatHasNoBytesIsMissingForAReason) {
+  const Graph g = parse("(x: f32[0,3]) { a = Relu(x) y = Neg(a) return y }");
+  Comparison nothing(g, Strictness::bytes);
+  nothing.add_entire(random_inputs(g, seed()), {});
+  ASSERT_EQ(nothing.missing().size(), 2u);
+  EXPECT_FALSE(nothing.missing()[0].reason.empty());
 }
 
 TEST(Compare, SingleFeedsEachNodeWithTheReference) {

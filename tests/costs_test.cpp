@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "program/instructions/pool.hpp"
+#include "program/instructions/table.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore {
@@ -133,8 +135,8 @@ TEST(Costs, DepthwiseAndVector) {
   c.in_c = c.out_c = 40, c.out_h = 4, c.out_w = 4, c.kernel_h = c.kernel_w = 3;
   EXPECT_DOUBLE_EQ(conv_cycles(m, c), 2 * 3 * 16 + 10);  // 2 groups of lanes, 9 taps in threes
   Machine slow = m;
-  slow.vector_cycles[static_cast<int>(VectorFunction::table)] = 2.5;
-  EXPECT_DOUBLE_EQ(vector_cycles(slow, VectorFunction::table, 33), 4 + 3 * 2.5);
+  slow.cycles_of(vector_unit::table) = 2.5;
+  EXPECT_DOUBLE_EQ(vector_cycles(slow, vector_unit::table, 33), 4 + 3 * 2.5);
   Pool p;
   p.out_h = p.out_w = 2, p.channels = 16, p.kernel_h = p.kernel_w = 3;
   EXPECT_DOUBLE_EQ(compute_cycles(m, p), 4 + 4 * 9);

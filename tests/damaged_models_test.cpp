@@ -89,7 +89,7 @@ struct Progress {
 /// Runs all attempts in child processes; one that takes 3 s (a pad or a loop that became huge) is
 /// left out.
 void survive(const fs::path& file, const std::vector<Damage>& list) {
-  const Result<SharedBlob> blob = map_file(file);
+  const Result<SharedBlob> blob = read_file(file);
   ASSERT_TRUE(blob.ok());
   const auto describe = [&](std::size_t i) {
     return file.parent_path().filename().string() +

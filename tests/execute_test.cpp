@@ -4,6 +4,14 @@
 #include <cstring>
 #include <random>
 
+#include "program/instructions/copy.hpp"
+#include "program/instructions/eltwise.hpp"
+#include "program/instructions/fill.hpp"
+#include "program/instructions/pool.hpp"
+#include "program/instructions/reduce.hpp"
+#include "program/instructions/requantise.hpp"
+#include "program/instructions/resize.hpp"
+#include "program/instructions/table.hpp"
 #include "random.hpp"
 #include "sim/execute.hpp"
 
@@ -66,7 +74,11 @@ struct Before {
   std::vector<std::int8_t> bytes;
   explicit Before(Bench& b) : bytes(b.sram(), b.sram() + b.machine.sram_bytes) {}
   int at(const Tile& t, std::int64_t y, std::int64_t x, std::int64_t c) const {
-    return bytes[static_cast<std::size_t>(t.address + y * t.row_stride + x * t.pixel_stride + c)];
+    const std::int64_t pixel = t.address + y * t.row_stride + x * t.pixel_stride;
+    if (t.dtype != DType::i16) return bytes[static_cast<std::size_t>(pixel + c)];
+    std::int16_t v;
+    std::memcpy(&v, bytes.data() + pixel + 2 * c, 2);
+    return v;
   }
   std::int32_t word(const Tile& t, std::int64_t y, std::int64_t x, std::int64_t c) const {
     std::int32_t v;
@@ -112,6 +124,7 @@ Conv random_conv(Bench& b) {
     std::memcpy(b.sram() + c.parameters + o * 16, static_cast<const void*>(&p), 16);
   }
   c.accumulators = b.tile(c.out_h, c.out_w, c.out_c, 4);
+  c.accumulators.dtype = DType::i32;
   if (c.accumulate)  // sums of earlier tiles: far from the limits of int32
     for (std::uint32_t i = 0; i < c.out_h * c.accumulators.row_stride / 4; i++) {
       const std::int32_t v = static_cast<std::int32_t>(b.pick(0, 200000)) - 100000;
@@ -189,32 +202,52 @@ TEST(Execute, ConvolutionWritesItsTileOnly) {
   }
 }
 
+/// Every function with every pair of dtypes, against the formula.
 TEST(Execute, EltwiseWithBroadcast) {
-  for (unsigned n = 0; n < 60; n++) {
+  for (unsigned n = 0; n < 240; n++) {
     Bench b(tests::seed() + n);
+    b.machine.dtypes = b.machine.dtypes | types(DType::i16);
     Eltwise e;
     e.function = static_cast<Eltwise::Function>(n % 3);
     e.height = b.pick(1, 6), e.width = b.pick(1, 6), e.channels = b.pick(1, 20);
-    e.a = b.tile(e.height, e.width, e.channels);
-    e.b = b.tile(e.height, e.width, e.channels);
-    e.out = n % 7 == 0 ? e.a : b.tile(e.height, e.width, e.channels);
+    const auto tile = [&](bool wide) {
+      Tile t = b.tile(e.height, e.width, e.channels, wide ? 2 : 1);
+      if (wide) t.dtype = DType::i16;
+      return t;
+    };
+    e.a = tile(n & 4), e.b = tile(n & 8), e.out = n % 7 == 0 ? e.a : tile(n & 16);
     if (b.pick(0, 2) == 0) e.b.row_stride = e.b.pixel_stride = 0;  // one pixel for all
     if (b.pick(0, 2) == 0) e.b_channel_stride = 0;
-    e.a_scale = 0.013f, e.b_scale = 0.027f, e.out_scale = n % 3 == 2 ? 0.031f : 0.019f;
-    e.a_zero = 3, e.b_zero = -17, e.out_zero = -5, e.lowest = n % 2 ? -128 : -5;
+    const auto scale = [](const Tile& t, float s) { return t.dtype == DType::i16 ? s / 200 : s; };
+    e.a_scale = scale(e.a, 0.013f), e.b_scale = scale(e.b, 0.027f);
+    e.out_scale = scale(e.out, n % 3 == 2 ? 0.031f : 0.019f);
+    e.a_zero = 3, e.b_zero = -17, e.out_zero = -5;
+    const std::int32_t lowest = e.out.dtype == DType::i16 ? -32768 : -128;
+    e.lowest = n % 2 ? lowest : -5, e.highest = -lowest - 1;
     const Before before(b);
     b.run(Queue::vector, e);
+    if (HasFatalFailure()) return;
     const Before after(b);
     for (std::int64_t y = 0; y < e.height; y++)
       for (std::int64_t x = 0; x < e.width; x++)
         for (std::int64_t c = 0; c < e.channels; c++) {
-          const float va = static_cast<float>(before.at(e.a, y, x, c) - 3) * 0.013f;
+          const float va = static_cast<float>(before.at(e.a, y, x, c) - 3) * e.a_scale;
           const float vb =
-              static_cast<float>(before.at(e.b, y, x, e.b_channel_stride ? c : 0) + 17) * 0.027f;
+              static_cast<float>(before.at(e.b, y, x, e.b_channel_stride ? c : 0) + 17) * e.b_scale;
           const float v = n % 3 == 0 ? va + vb : n % 3 == 1 ? va - vb : va * vb;
-          ASSERT_EQ(after.at(e.out, y, x, c), quantise(v, e.out_scale, -5, e.lowest, 127));
+          ASSERT_EQ(after.at(e.out, y, x, c), quantise(v, e.out_scale, -5, e.lowest, e.highest))
+              << "seed " << tests::seed() + n;
         }
   }
+}
+
+TEST(Execute, EltwiseOfWideCodesTakesTwiceTheLanes) {
+  const Machine m = Bench::plain();
+  Eltwise e;
+  e.width = 8, e.channels = 64;
+  const double narrow = compute_cycles(m, e) - m.vector_setup_cycles;
+  e.a.dtype = DType::i16;
+  EXPECT_EQ(compute_cycles(m, e) - m.vector_setup_cycles, 2 * narrow);
 }
 
 TEST(Execute, PoolsWithPadding) {
@@ -336,7 +369,7 @@ TEST(Execute, ResizeTableOutOfRangeIsAnError) {
   r.in = b.tile(2, 1, 1), r.out = b.tile(1, 1, 1);
   r.factor_h = 0, r.rows = b.place(2);
   b.sram()[r.rows] = 2, b.sram()[r.rows + 1] = 0;
-  EXPECT_FALSE(execute_vector(r, b.sram()).ok());
+  EXPECT_FALSE(execute({Queue::vector, 0, no_index, r}, b.memory, b.work).ok());
 }
 
 TEST(Execute, DmaTransposesAndCopyAndFill) {

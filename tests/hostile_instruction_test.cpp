@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "npu_program.hpp"
-#include "program/fields.hpp"
+#include "program/instruction_def.hpp"
 #include "random.hpp"
 #include "sim/costs.hpp"
+#include "sim/execute.hpp"
 
 namespace longshore {
 namespace {
@@ -15,8 +16,10 @@ T wild(std::mt19937& rng) {
   if constexpr (std::is_same_v<T, float>) {
     static constexpr float values[] = {0, -1, 1e-38f, 1e38f, 1, 0.03f};
     return values[rng() % 6];
-  } else if constexpr (std::is_same_v<T, bool> || std::is_enum_v<T>) {
-    return static_cast<T>(rng() % 2);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return rng() % 2 != 0;
+  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return static_cast<T>(rng() % 4 == 0 ? rng() : rng() % 6);  // choices, dtypes and nonsense
   } else {
     switch (rng() % 4) {
       case 0:
@@ -34,7 +37,7 @@ T wild(std::mt19937& rng) {
 TEST(HostileInstructions, StayInsideTheirMemories) {
   Conv plain = tests::Pipeline::conv(0, 2048), depthwise = plain, sums = plain;
   depthwise.depthwise = true;
-  sums.finish = false, sums.accumulators = {8192, 512, 64};
+  sums.finish = false, sums.accumulators = {8192, 512, 64, DType::i32};
   Dma dma;
   dma.count[0] = 3, dma.count[1] = 2, dma.count[2] = 4, dma.run_bytes = 5;
   dma.dram_stride[0] = dma.sram_stride[0] = 64, dma.dram_stride[1] = dma.sram_stride[1] = 32;
@@ -90,16 +93,9 @@ TEST(HostileInstructions, StayInsideTheirMemories) {
     for (int n = 0; n < 3000; n++) {
       Instruction i = valid;
       for (std::uint32_t changes = 1 + rng() % 3; changes > 0; changes--)
-        std::visit(
-            [&](auto& o) {
-              unsigned count = 0, at = 0;
-              each_field(o, [&](const char*, Role, auto&) { count++; });
-              const unsigned chosen = rng() % count;
-              each_field(o, [&]<class T>(const char*, Role, T& member) {
-                if (at++ == chosen) member = wild<T>(rng);
-              });
-            },
-            i.operation);
+        if (const std::span<const Field> fields = i.operation.def().fields; !fields.empty())
+          visit_field(fields[rng() % fields.size()], i.operation.operands(),
+                      [&]<class T>(T& member) { member = wild<T>(rng); });
       (void)regions_of(i);
       (void)alone_ns(machine, i);  // before any check: prices of nonsense must not crash either
       if (!check(machine, {4096, 1024}, i).ok()) {

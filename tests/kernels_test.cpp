@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "allocations.hpp"
 #include "cpu/bind.hpp"
 #include "measure/runner.hpp"
 #include "random.hpp"
@@ -50,9 +51,15 @@ class Kernels : public testing::TestWithParam<Isa> {
     for (const std::string& name : runner.kernels()) ASSERT_EQ(name, kernel);
     const std::vector<Tensor> want = evaluate(g, in), got = runner.run(in);
     ASSERT_EQ(got.size(), want.size());
+    EXPECT_LE(allocations_of_a_run(g, in, true, GetParam(), threads), 0);
     const OpDef& op = *g.nodes.back().op;
     for (std::size_t i = 0; i < got.size(); i++)
       compare(got[i], want[i], op.float_rtol, op.float_atol);
+    // NaN and infinity go the same ways: through clamps, sums and maxima.
+    in[0] = with_extremes(rng, in[0]);
+    const std::vector<Tensor> extreme = evaluate(g, in), got_extreme = runner.run(in);
+    for (std::size_t i = 0; i < got.size(); i++)
+      compare(got_extreme[i], extreme[i], op.float_rtol, op.float_atol);
   }
 
   Tensor random(const TensorType& type) {
@@ -75,15 +82,8 @@ class Kernels : public testing::TestWithParam<Isa> {
       return;
     }
     const auto g = got.values<float>(), w = want.values<float>();
-    for (std::size_t i = 0; i < g.size(); i++) {
-      if (std::isnan(w[i]))
-        ASSERT_TRUE(std::isnan(g[i])) << i;
-      else if (std::isinf(w[i]))
-        ASSERT_EQ(g[i], w[i]) << i;
-      else
-        ASSERT_LE(std::fabs(g[i] - w[i]), atol + rtol * std::fabs(w[i]))
-            << i << ": " << g[i] << " for " << w[i];
-    }
+    for (std::size_t i = 0; i < g.size(); i++)
+      ASSERT_EQ(difference(g[i], w[i], atol + rtol * std::fabs(w[i])), "") << i;
   }
 
   std::string convolution(bool quantised, bool depthwise);
@@ -145,6 +145,8 @@ std::string Kernels::convolution(bool quantised, bool depthwise) {
                                 ", activation=\"Clip\", activation_params=[0.0,6.0]"})
                       : one_of({", activation=\"Relu\"",
                                 ", activation=\"Clip\", activation_params=[-1.0,6.0]",
+                                ", activation=\"Clip\", activation_params=[-1.0,inf]",
+                                ", activation=\"Clip\", activation_params=[-inf,6.0]",
                                 ", activation=\"LeakyRelu\", activation_params=[0.1]",
                                 ", activation=\"Sigmoid\"",
                                 ", activation=\"HardSigmoid\", activation_params=[0.2,0.5]",

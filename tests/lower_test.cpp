@@ -1,5 +1,6 @@
 // The compiler's way to the NPU: what the simulator computes from the program's own instructions
 // must be what the reference computes from the graph, byte for byte.
+#include "program/instructions/conv.hpp"
 #include "npu_case.hpp"
 #include "random_net.hpp"
 

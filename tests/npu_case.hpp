@@ -1,7 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "lower/lower.hpp"
+#include "compile/compile.hpp"
 #include "measure/simulated.hpp"
 #include "program/print.hpp"
 #include "random.hpp"
@@ -34,11 +34,19 @@ inline std::string refusals(const Program& p) {
 /// more.
 inline plan::Plan expect_exact(const Graph& g, const Target& target, std::uint32_t sram_bytes,
                                unsigned seed, bool fuse = true) {
-  const plan::Plan plan = plan::make_plan(place(g, target, {.by_price = false}),
-                                          {.sram_bytes = sram_bytes, .fuse = fuse});
+  compile::Options options;
+  options.model.emplace().graph = g;
+  options.first = compile::Stage::place;
+  options.target = target;
+  options.place.by_price = false;
+  options.plan = {.sram_bytes = sram_bytes, .fuse = fuse};
+  options.taps = true;
+  options.verify = options.predict = false;
+  const compile::Compiled compiled = compile::compile(options);
+  const plan::Plan& plan = compiled.plan;
   const Program shipped = lower::lower(plan);
   EXPECT_EQ(refusals(shipped), "") << plan::print(plan);
-  const lower::Tapped tapped = lower::lower_tapped(plan);
+  const lower::Tapped& tapped = *compiled.tapped;
   EXPECT_EQ(refusals(tapped.program), "") << plan::print(plan);
   const Program bare_again = lower::remove_taps(tapped);
   for (int q = 0; q < queue_count; q++)

@@ -3,6 +3,20 @@
 #include <random>
 #include <vector>
 
+#include "program/instructions/conv.hpp"
+#include "program/instructions/copy.hpp"
+#include "program/instructions/dma.hpp"
+#include "program/instructions/eltwise.hpp"
+#include "program/instructions/end.hpp"
+#include "program/instructions/fill.hpp"
+#include "program/instructions/mark.hpp"
+#include "program/instructions/pool.hpp"
+#include "program/instructions/reduce.hpp"
+#include "program/instructions/requantise.hpp"
+#include "program/instructions/resize.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/table.hpp"
+#include "program/instructions/wait.hpp"
 #include "sim/simulate.hpp"
 
 namespace longshore::tests {
@@ -134,12 +148,12 @@ struct Pipeline {
   template <class O>
   std::uint32_t find(Queue q, std::uint32_t n = 0) {
     for (std::uint32_t i = 0; i < list(q).size(); i++)
-      if (std::holds_alternative<O>(list(q)[i].operation) && n-- == 0) return i;
+      if (list(q)[i].operation.template is<O>() && n-- == 0) return i;
     return no_index;
   }
   template <class O>
   O& at(Queue q, std::uint32_t n = 0) {
-    return std::get<O>(list(q)[find<O>(q, n)].operation);
+    return *list(q)[find<O>(q, n)].operation.template get_if<O>();
   }
   void erase(Queue q, std::uint32_t index) { list(q).erase(list(q).begin() + index); }
 

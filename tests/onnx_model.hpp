@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "read/read.hpp"
+#include "temporary_folder.hpp"
 
 namespace longshore::tests {
 
@@ -91,25 +92,5 @@ inline onnx::TensorProto floats(const std::string& name, std::initializer_list<s
   for (float v : values) t.add_float_data(v);
   return t;
 }
-
-/// A folder that is gone after the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "longshore_test.XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace longshore::tests

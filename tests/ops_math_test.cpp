@@ -2,12 +2,16 @@
 // loop that shares no code with the operator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
 
 #include "base/error.hpp"
 #include "ir/op.hpp"
 #include "random.hpp"
+#include "tensor/small_float.hpp"
 
 namespace longshore::tests {
 namespace {
@@ -197,6 +201,45 @@ TEST(OpsMath, ClipTakesOneBoundAlone) {  // ROCm/AMDMIGraphX#455
 }
 
 // ---- reductions and softmax
+// Whichever input has the highest rank: sums of small integers do not depend on the order.
+TEST(OpsMath, VariadicOperatorsBroadcastOverAllInputs) {
+  std::map<std::string, Tensor> values = {{"a", floats({}, {2})},
+                                          {"b", floats({3}, {1, 5, -3})},
+                                          {"c", floats({2, 1}, {4, -1})},
+                                          {"d", floats({2, 1, 3}, {0, 1, 2, 3, 4, 9})}};
+  for (const char* op : {"Max", "Min", "Sum", "Mean"}) {
+    std::vector<std::string> order = {"a", "b", "c", "d"};
+    std::optional<Tensor> first;
+    do {
+      const std::string call =
+          std::string(op) + "(" + order[0] + "," + order[1] + "," + order[2] + "," + order[3] + ")";
+      const Tensor y =
+          run("(a: f32[], b: f32[3], c: f32[2,1], d: f32[2,1,3]) { y = " + call + " return y }",
+              {values["a"], values["b"], values["c"], values["d"]})[0];
+      if (!first) first = y;
+      EXPECT_EQ(y.shape, (Shape{2, 2, 3})) << call;
+      EXPECT_EQ(y, *first) << call;
+    } while (std::ranges::next_permutation(order).found);
+  }
+  expect_values<float>(run("(a: f32[], b: f32[3], c: f32[2,1]) { y = Max(a, b, c) return y }",
+                           {values["a"], values["b"], values["c"]})[0],
+                       {4, 5, 4, 2, 5, 2});
+}
+
+TEST(OpsMath, AConditionMayHaveTheHighestRank) {
+  const Tensor yes = tensor<Bool8>(DType::boolean, {2, 1}, {Bool8(true), Bool8(false)});
+  expect_values<float>(run("(c: bool[2,1], a: f32[], b: f32[2]) { y = Where(c, a, b) return y }",
+                           {yes, floats({}, {7}), floats({2}, {1, 2})})[0],
+                       {7, 7, 1, 2});
+}
+
+TEST(OpsMath, TheMeanOfNoPixelsIsNaN) {
+  for (const char* op : {"GlobalAveragePool(x)", "ReduceMean(x, i64[2]{2, 3})"})
+    expect_values<float>(run(std::string("(x: f32[1,2,0,3]) { y = ") + op + " return y }",
+                             {floats({1, 2, 0, 3}, {})})[0],
+                         {nan, nan});
+}
+
 TEST(OpsMath, ReductionsOfNothing) {
   const Tensor x = floats(Shape{2, 0}, {});
   const auto of = [&](std::string_view op) {

@@ -64,6 +64,43 @@ INSTANTIATE_TEST_SUITE_P(Ops, EveryExample, testing::ValuesIn(cases()), [](const
   return name;
 });
 
+// quantize goes by roles: what shares the type of the result is data unless it says otherwise, and
+// data of an operator that quantises does share it.
+TEST(Ops, RolesOfInputsAreStated) {
+  for (const OpDef* op : ops::all()) {
+    if (const std::optional<std::size_t> w = op->schema.weights(); w && op->quant != Quant::none) {
+      EXPECT_NE(op->weight_axis, nullptr) << op->name;
+      EXPECT_TRUE(op->schema.input_with(InputRole::data)) << op->name;
+    }
+    if (op->quant == Quant::none || op->schema.inputs.empty()) continue;
+    EXPECT_EQ(op->schema.role(0), InputRole::data) << op->name;
+    const std::string_view result = op->schema.outputs[0].variable;
+    for (std::size_t i = 1; i < op->schema.inputs.size(); i++) {
+      const Parameter& p = op->schema.inputs[i];
+      if (p.role == InputRole::data) {
+        EXPECT_EQ(p.variable, result) << op->name << ": " << p.name;
+      }
+    }
+    if (op->quant == Quant::same || op->quant == Quant::table) {
+      for (std::size_t i = 1; i < op->schema.inputs.size(); i++)
+        EXPECT_NE(op->schema.role(i), InputRole::data) << op->name << " has one input of data";
+    }
+  }
+}
+
+TEST(Ops, FusedOperatorsComeApartAndActivationsAreOneKind) {
+  for (const OpDef* op : ops::all()) {
+    const bool takes = op->schema.has_attribute("activation");
+    EXPECT_EQ(takes, takes && op->fused && op->to_integer) << op->name;
+    if (op->activation) {
+      EXPECT_EQ(op->quant, Quant::table) << op->name;
+    }
+    if (!op->on_codes.empty()) {
+      EXPECT_NE(op_named(op->on_codes).quant, Quant::none) << op->name;
+    }
+  }
+}
+
 TEST(Ops, HaveDocumentationAndExamples) {
   for (const OpDef* op : ops::all()) {
     EXPECT_FALSE(op->doc.empty()) << op->name;

@@ -57,12 +57,9 @@ void expect_near(const std::vector<Tensor>& got, const std::vector<Tensor>& want
       continue;
     }
     const auto a = got[k].values<float>(), b = want[k].values<float>();
-    for (std::size_t i = 0; i < a.size(); i++) {
-      if (std::isnan(b[i]))
-        EXPECT_TRUE(std::isnan(a[i]));
-      else
-        EXPECT_NEAR(a[i], b[i], 1e-4 + 1e-4 * std::abs(b[i])) << "element " << i;
-    }
+    for (std::size_t i = 0; i < a.size(); i++)
+      EXPECT_EQ(difference(a[i], b[i], 1e-4 + 1e-4 * static_cast<double>(std::abs(b[i]))), "")
+          << "element " << i;
   }
 }
 
@@ -91,6 +88,16 @@ TEST_P(EveryPass, KeepsTheMeaningAloneAndWithAllOthers) {
     expect_near(evaluate(optimize(before, {.order_seed = order}), in), want);
 }
 
+TEST_P(EveryPass, KeepsTheMeaningOfNanAndInfinity) {
+  const Graph before = parse(GetParam().text.before);
+  std::mt19937 rng(seed());
+  for (unsigned round = 0; round < 8; round++) {
+    std::vector<Tensor> in = random_inputs(before, seed() + round);
+    for (Tensor& t : in) t = with_extremes(rng, t);
+    expect_near(evaluate(optimize(before), in), evaluate(before, in));
+  }
+}
+
 TEST_P(EveryPass, KeepsTheNamesOfInputsAndOutputs) {
   const Graph before = parse(GetParam().text.before), after = optimize(before);
   const auto names = [](const Graph& g, const std::vector<ValueId>& ids) {
@@ -105,6 +112,32 @@ TEST_P(EveryPass, KeepsTheNamesOfInputsAndOutputs) {
 INSTANTIATE_TEST_SUITE_P(Optimize, EveryPass, testing::ValuesIn(cases()), [](const auto& info) {
   return std::string(info.param.name) + "_" + std::to_string(info.index);
 });
+
+/// Takes a sum for its first input, whatever that input's type is.
+bool drop_sum(Match& m) {
+  if (!m.is("Add")) return false;
+  m.replace(m.node().outputs[0], m.node().inputs[0]);
+  return true;
+}
+
+TEST(Passes, ARewriteThatChangesATypeIsDropped) {
+  const Pass pass{.doc = "wrong", .rewrite = drop_sum};
+  for (const char* text : {
+           "(x: f32[3]) { a = Relu(x) b = Add(a, f32[1,1]{0}) y = Relu(b) return y }",
+           "(x: f32[1]) { a = Relu(x) b = Add(a, f32[3]{0}) y = Relu(b) return y }",
+           "(x: f32[1,N]) { a = Relu(x) b = Add(a, f32[2,1]{0}) y = Relu(b) return y }",
+           "(x: f32[1,N], z: f32[M,N]) { a = Relu(x) b = Add(a, z) y = Relu(b) return y }",
+           "(x: i8[3] q(0.5, 0)) { a: i8[3] q(0.5, 0) = Relu(x) b: i8[3] q(0.25, 0) = Add(a, x) y "
+           "= longshore.Dequantize(b) return y }",
+       }) {
+    const Graph g = parse(text);
+    EXPECT_EQ(print(apply(pass, g)), print(g)) << text;
+  }
+  EXPECT_EQ(apply(pass, parse("(x: f32[3]) { a = Relu(x) b = Add(a, f32[1]{0}) y = Neg(b) return "
+                              "y }"))
+                .nodes.size(),
+            2u);
+}
 
 TEST(Passes, HaveDocumentationAndCases) {
   for (std::size_t i = 0; i < passes::all().size(); i++) {

@@ -1,6 +1,7 @@
 // Placement: every failed limit with its line and the smallest change, and prices that decide.
 #include <gmock/gmock.h>
 
+#include "program/instructions/table.hpp"
 #include "base/error.hpp"
 #include "place/place.hpp"
 #include "plan/plan.hpp"
@@ -103,7 +104,7 @@ TEST(Place, ARoundingModeThatTheTargetLacksIsRefused) {
 
 TEST(Place, AVectorUnitWithoutTheFunctionIsAReason) {
   Target t = load_target("shore-1");
-  t.machine.vector_cycles[static_cast<int>(VectorFunction::table)] = 0;
+  t.machine.cycles_of(vector_unit::table) = 0;
   const Graph g =
       parse("(x: i8[1,8,16,16] q(0.1, 0)) { y: i8[1,8,16,16] q(0.01, 0) = Sigmoid(x) return y }");
   EXPECT_THAT(place(g, t).nodes[0].reasons[0].text,

@@ -105,6 +105,46 @@ TEST(Quantize, BiasScaleIsInputTimesWeights) {
   }
 }
 
+// |x| is the identity on the codes of its own range. If the Conv wrote that range, what lies below
+// zero would become 0 and not its magnitude.
+TEST(Quantize, AFunctionThatFoldsItsRangeIsNotTakenForAClamp) {
+  const Graph g = parse("(x: f32[1,1,1,8]) { c = Conv(x, f32[1,1,1,1]{1}) y = Abs(c) return y }");
+  const float x[] = {-4, -3, -2, -1, 0, 1, 2, 3}, want[] = {4, 3, 2, 1, 0, 1, 2, 3};
+  const std::vector<Tensor> in = {make_floats({1, 1, 1, 8}, x)};
+  const Graph q = quantize(g, calibration_from({in}));
+  const std::vector<Tensor> got = evaluate(q, in);
+  for (std::size_t i = 0; i < 8; i++)
+    EXPECT_NEAR(got[0].values<float>()[i], want[i], 8.0f / 255) << x[i];
+}
+
+/// The same of all functions that become tables.
+TEST(Quantize, EveryTableAfterAConvolutionStaysWhatItIs) {
+  int tried = 0;
+  for (const OpDef* op : ops::all()) {
+    if (op->quant != Quant::table) continue;
+    const Graph g =
+        parse("(x: f32[1,1,8,8]) { c = Conv(x, f32[1,1,1,1]{1}) y = " + qualified_name(*op) +
+              "(c) return y }");
+    const std::vector<Tensor> in = random_inputs(g, seed());
+    const std::vector<Tensor> y = evaluate(g, in);
+    if (std::ranges::any_of(y[0].values<float>(), [](float v) { return !std::isfinite(v); }))
+      continue;  // it has no value somewhere
+    const Graph q = quantize(g, calibration_from({in}));
+    double signal = 0, noise = 0;
+    const std::vector<Tensor> got = evaluate(q, in);
+    for (std::size_t i = 0; i < 64; i++) {
+      const double a = y[0].values<float>()[i], b = got[0].values<float>()[i];
+      signal += a * a;
+      noise += (a - b) * (a - b);
+    }
+    tried++;
+    // Reciprocal is as steep as it likes.
+    if (op->name == "Reciprocal") continue;
+    EXPECT_GT(signal, 10 * noise) << op->name;
+  }
+  EXPECT_GT(tried, 25);
+}
+
 TEST(Quantize, MovesShareTheScale) {
   const Quantised q = quantised(
       "(x: f32[1,4,4,4]) { w = f32[4,4,1,1]{0.3} c = Conv(x, w) m = MaxPool(c, kernel_shape=[2,2]) "
@@ -191,7 +231,7 @@ TEST(Quantize, GemmGetsItsChannelsOnAxis0AndItsFactorsFolded) {
       "(x: f32[2,3]) { w = f32[3,4]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9,-1.0,0.5,0.1} b = "
       "f32[1,4]{1,2,3,4} "
       "y = Gemm(x, w, b, alpha=0.5, beta=2.0) return y }");
-  const Value& w = value_named(q.after, "w_rows_q");
+  const Value& w = value_named(q.after, "w_prepared_q");
   EXPECT_EQ(w.constant.shape, (Shape{4, 3}));
   EXPECT_FLOAT_EQ(w.type.quant.scale[1], 1.0f * 0.5f / 127);
   EXPECT_GT(sqnr(q.before, q.after), 30);

@@ -1,7 +1,10 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "ir/op.hpp"
@@ -34,6 +37,25 @@ inline Tensor random_tensor(std::mt19937& rng, DType dtype, const Shape& shape) 
     }
   });
   return {dtype, shape, make_blob(std::move(bytes))};
+}
+
+/// The tensor with NaN and both infinities among its elements, if it is of floats.
+inline Tensor with_extremes(std::mt19937& rng, const Tensor& t) {
+  if (t.dtype != DType::f32 || t.elements() == 0) return t;
+  std::vector<float> values(t.values<float>().begin(), t.values<float>().end());
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (float x : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity})
+    if (rng() % 4 > 0) values[rng() % values.size()] = x;
+  return make_floats(t.shape, values);
+}
+
+/// How two numbers differ: NaN is NaN, infinity is the same infinity, and others are `within` each
+/// other. Empty: not at all.
+inline std::string difference(double got, double want, double within) {
+  const bool same = std::isnan(want)                      ? std::isnan(got)
+                    : std::isinf(want) || std::isinf(got) ? got == want
+                                                          : std::abs(got - want) <= within;
+  return same ? std::string() : std::to_string(got) + " for " + std::to_string(want);
 }
 
 /// Unknown dims become 2.

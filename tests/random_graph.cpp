@@ -51,6 +51,12 @@ class Builder {
     return g_.add_constant({}, make_floats(s, values));
   }
   ValueId number(float x) { return g_.add_constant({}, make_floats(Shape{}, std::span(&x, 1))); }
+  /// The number as exporters write it: a scalar, or one element of rank 1, or of far too high rank.
+  ValueId any_rank(float x) {
+    Shape s;
+    for (int rank = chance(3) ? pick(1, 4) : 0; s.rank < rank;) s.push(1);
+    return g_.add_constant({}, make_floats(s, std::span(&x, 1)));
+  }
   ValueId ints(const Ints& values) { return g_.add_constant({}, make_ints(values)); }
 
   void keep(ValueId v) {
@@ -60,11 +66,15 @@ class Builder {
 
   // ---- steps
   void step() {
-    switch (pick(0, 13)) {
+    switch (pick(0, 15)) {
       case 0:
       case 1:
       case 2:
         return convolution();
+      case 13:
+        return pad();
+      case 14:
+        return split();
       case 3:
       case 4:
         return keep(unary(recent()));
@@ -135,7 +145,7 @@ class Builder {
       case 1:
         return g_.add("Mul", {x, g_.add("Sigmoid", {x})});
       case 2:
-        return g_.add(chance(2) ? "Min" : "Max", {x, number(static_cast<float>(pick(0, 3)))});
+        return g_.add(chance(2) ? "Min" : "Max", {x, any_rank(static_cast<float>(pick(0, 3)))});
       default:
         return g_.add(plain[pick(0, 10)], {x});
     }
@@ -203,6 +213,33 @@ class Builder {
     keep(y);
   }
 
+  void pad() {
+    const ValueId x = recent();
+    Ints amounts;
+    for (int i = 0; i < 2 * shape(x).rank; i++) amounts.push_back(chance(2) ? 0 : pick(0, 2));
+    std::vector<ValueId> in{x, ints(amounts)};
+    if (chance(2)) in.push_back(number(chance(2) ? 0 : -0.5f));
+    keep(g_.add("Pad", in));
+  }
+
+  void split() {
+    const ValueId x = recent();
+    const int axis = pick(0, shape(x).rank - 1);
+    const std::int64_t size = shape(x)[axis];
+    if (size < 2) return keep(unary(x));
+    Node n;
+    n.op = &op_named("Split");
+    n.inputs = {x};
+    if (chance(2)) n.inputs.push_back(ints({1, size - 1}));
+    n.attributes.set("axis", std::int64_t{axis});
+    if (n.inputs.size() == 1) n.attributes.set("num_outputs", std::int64_t{2});
+    const int at = g_.add_node(std::move(n), 2);
+    const std::vector<ValueId> parts = g_.nodes[static_cast<std::size_t>(at)].outputs;
+    g_.nodes[static_cast<std::size_t>(at)].origin.name = g_[parts[0]].name;
+    for (ValueId v : parts)
+      if (!chance(4)) keep(v);
+  }
+
   void pool() {
     const ValueId x = recent();
     const Shape s = shape(x);
@@ -259,6 +296,7 @@ class Builder {
     ValueId y = no_value;
     if (chance(2)) {
       y = g_.add("Gemm", {flat, constant(Shape{rows, columns}, 0.2f), constant(Shape{columns})});
+      if (chance(2)) return keep(g_.add("Clip", {y, number(-1), chance(2) ? no_value : number(1)}));
     } else {
       y = g_.add("Add", {g_.add("MatMul", {flat, constant(Shape{rows, columns}, 0.2f)}),
                          constant(Shape{columns})});
@@ -270,21 +308,21 @@ class Builder {
     const ValueId x = recent();
     switch (pick(0, 3)) {
       case 0: {  // hard swish as exporters write it
-        const ValueId c = g_.add("Clip", {g_.add("Add", {x, number(3)}), number(0), number(6)});
-        return keep(chance(2) ? g_.add("Div", {g_.add("Mul", {x, c}), number(6)})
-                              : g_.add("Mul", {x, g_.add("Div", {c, number(6)})}));
+        const ValueId c = g_.add("Clip", {g_.add("Add", {x, any_rank(3)}), number(0), number(6)});
+        return keep(chance(2) ? g_.add("Div", {g_.add("Mul", {x, c}), any_rank(6)})
+                              : g_.add("Mul", {x, g_.add("Div", {c, any_rank(6)})}));
       }
       case 1: {
-        const ValueId e = g_.add("Erf", {g_.add("Div", {x, number(1.41421356f)})});
+        const ValueId e = g_.add("Erf", {g_.add("Div", {x, any_rank(1.41421356f)})});
         return keep(
-            g_.add("Mul", {g_.add("Mul", {x, g_.add("Add", {e, number(1)})}), number(0.5f)}));
+            g_.add("Mul", {g_.add("Mul", {x, g_.add("Add", {e, any_rank(1)})}), any_rank(0.5f)}));
       }
       case 2: {
         if (shape(x).back() < 2) return keep(unary(x));
         const ValueId mean = g_.add("ReduceMean", {x, ints({-1})});
         const ValueId d = g_.add("Sub", {x, mean});
-        const ValueId v = g_.add("ReduceMean", {g_.add("Pow", {d, number(2)}), ints({-1})});
-        const ValueId r = g_.add("Sqrt", {g_.add("Add", {v, number(0.1f)})});
+        const ValueId v = g_.add("ReduceMean", {g_.add("Pow", {d, any_rank(2)}), ints({-1})});
+        const ValueId r = g_.add("Sqrt", {g_.add("Add", {v, any_rank(0.1f)})});
         const Shape last{shape(x).back()};
         return keep(g_.add(
             "Add", {g_.add("Mul", {g_.add("Div", {d, r}), constant(last)}), constant(last)}));

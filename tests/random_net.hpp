@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -7,7 +8,8 @@
 namespace longshore::tests {
 
 /// A small quantised convolution net, drawn from the seed: convolutions of all kinds, pools,
-/// element-wise operators, tables, concats, slices, resizes, a classifier's tail.
+/// element-wise operators, tables, concats, slices, splits, pads, transposes, resizes, matrix
+/// products, a classifier's tail.
 class RandomNet {
  public:
   explicit RandomNet(unsigned seed) : rng_(seed) {
@@ -155,7 +157,7 @@ class RandomNet {
   ValueId step(ValueId x) {
     const Shape s = shape(x);
     if (s.rank != 4) return node("Sigmoid", {x}, {}, quant());
-    switch (pick(0, 11)) {
+    switch (pick(0, 15)) {
       case 0: {
         std::int64_t kh = 1, kw = 1;
         Attributes a = window(s, 3, true, kh, kw, false);
@@ -213,6 +215,51 @@ class RandomNet {
                      g_.add_constant({}, make_ints(axis)), g_.add_constant({}, make_ints(by))},
                     {});
       }
+      case 9: {
+        Ints pads(8);
+        for (std::int64_t& p : pads) p = pick(0, 4) == 0 ? pick(1, 2) : 0;
+        pads[0] = pads[4] = 0;
+        std::vector<ValueId> in = {x, g_.add_constant({}, make_ints(pads))};
+        const float value = 0.3f;
+        if (pick(0, 1)) in.push_back(g_.add_constant({}, make_floats({}, std::span(&value, 1))));
+        return node("Pad", in, {});
+      }
+      case 10: {
+        Ints perm = {0, 1, 2, 3};
+        std::shuffle(perm.begin() + 1, perm.end(), rng_);
+        Attributes a;
+        a.set("perm", perm);
+        return node("Transpose", {x}, a);
+      }
+      case 11: {
+        if (s[1] < 2) return conv(x);
+        Node split;
+        split.op = &op_named("Split");
+        split.attributes.set("axis", std::int64_t{1});
+        const std::int64_t first = pick(1, s[1] - 1), sizes[] = {first, s[1] - first};
+        split.inputs = {x, g_.add_constant({}, make_ints(sizes))};
+        split.origin.name = "n" + std::to_string(g_.nodes.size());
+        for (std::int64_t size : sizes) {
+          TensorType t = g_[x].type;
+          t.dims[1] = Dim(size);
+          split.outputs.push_back(g_.add_value(
+              "v" + std::to_string(g_.nodes.size()) + "_" + std::to_string(split.outputs.size()),
+              t));
+        }
+        const std::vector<ValueId> parts = split.outputs;
+        g_.add_node(std::move(split), 0);
+        if (sizes[0] == sizes[1] && pick(0, 1)) return node("Add", parts, {}, quant());
+        Attributes a;
+        a.set("axis", std::int64_t{1});
+        return pick(0, 1) ? node("Concat", {parts[1], parts[0]}, a, quant()) : parts[1];
+      }
+      case 12: {  // a matrix product over the last axis
+        const std::int64_t n = pick(1, 12);
+        Quantisation q;
+        const ValueId w =
+            weights(Shape{s[3], n}, 0.01f / static_cast<float>(s[3] + 4), q, pick(0, 1) == 0, 1);
+        return node("MatMul", {x, w}, {}, quant());
+      }
       default:
         return conv(x);
     }
@@ -249,7 +296,14 @@ class RandomNet {
         weights(Shape{out, in}, 0.01f / static_cast<float>(in + 4), q, pick(0, 1) == 0);
     std::vector<ValueId> inputs = {x, w};
     if (pick(0, 1)) inputs.push_back(bias(out, q, g_[x].type.quant.scale[0]));
-    return node("Gemm", inputs, a, quant());
+    const std::int64_t fused = pick(0, 3);
+    if (fused == 0) a.set("activation", std::string("Relu"));
+    if (fused == 1) {
+      a.set("activation", std::string("Clip"));
+      a.set("activation_alpha", -0.2f);
+      a.set("activation_beta", 0.9f);
+    }
+    return node(fused < 2 ? "com.microsoft.FusedGemm" : "Gemm", inputs, a, quant());
   }
 
   std::mt19937 rng_;

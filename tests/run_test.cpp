@@ -3,9 +3,11 @@
 
 #include "allocations.hpp"
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "lower/cpu.hpp"
 #include "measure/runner.hpp"
 #include "random.hpp"
+#include "tensor/small_float.hpp"
 
 namespace longshore::tests {
 namespace {
@@ -69,6 +71,13 @@ TEST_P(RunExample, FastKernelsStayWithinTheBound) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); i++)
     expect_near(got[i], want[i], GetParam().op->float_rtol * 2, GetParam().op->float_atol * 2);
+}
+
+TEST_P(RunExample, ALaterRunAllocatesNothing) {
+  const Graph g = parse(GetParam().text);
+  const std::vector<Tensor> in = random_inputs(g, seed());
+  for (bool fast : {false, true})
+    EXPECT_LE(allocations_of_a_run(g, in, fast, {}, 2), 0) << (fast ? "fast kernels" : "eval");
 }
 
 INSTANTIATE_TEST_SUITE_P(Run, RunExample, testing::ValuesIn(cases()), [](const auto& info) {
@@ -177,7 +186,7 @@ TEST(Run, RefusesBrokenPrograms) {
   EXPECT_TRUE(refused([](Program& p) { p.values[1].dtype = static_cast<DType>(99); }));
   EXPECT_TRUE(refused([](Program& p) { p.values[1].storage = Storage::constant; }));
   EXPECT_TRUE(refused([](Program& p) { p.values[1].storage = static_cast<Storage>(99); }));
-  EXPECT_TRUE(refused([](Program& p) { p.values[1].scale = {1.0f}; }));
+  EXPECT_TRUE(refused([](Program& p) { p.values[1].quantisation.scale = {1.0f}; }));
   EXPECT_TRUE(refused([](Program& p) { p.arena_bytes = std::uint64_t{1} << 60; }));
   EXPECT_TRUE(refused([](Program& p) { p.arena_bytes = 0; }));
   EXPECT_TRUE(refused([](Program& p) { p.steps[0].kind = Step::Kind::wait; }));
@@ -197,6 +206,35 @@ TEST(Run, ObserverSeesEveryValue) {
   options.observe = [&](ValueId v, const TensorView& t) { got.emplace_back(v, copy_tensor(t)); };
   Runner(g, options).run(in);
   EXPECT_EQ(got, want);
+}
+
+/// If in If: `depth` graphs around one Add.
+std::string nested(int depth) {
+  std::string inner = "{ r0 = Add(x, x) return r0 }";
+  for (int i = 1; i <= depth; i++) {
+    const std::string r = "r" + std::to_string(i);
+    inner = "{ " + r + " = If(c) then_branch=() " + inner + " else_branch=() { e" +
+            std::to_string(i) + " = Neg(x) return e" + std::to_string(i) + " } return " + r + " }";
+  }
+  return "(c: bool[], x: f32[2]) " + inner;
+}
+
+// What the reference runs, the CPU runs.
+TEST(Run, NestsAsDeepAsGraphsMayNest) {
+  const Graph g = parse(nested(deepest_nesting));
+  for (bool yes : {true, false}) {
+    const Bool8 condition(yes);
+    const std::vector<Tensor> in = {
+        make_tensor<Bool8>(DType::boolean, {}, std::span(&condition, 1)), random_inputs(g, 1)[1]};
+    EXPECT_EQ(run_with(g, in, true), evaluate(g, in));
+  }
+  try {
+    parse(nested(deepest_nesting + 1));
+    FAIL() << "deeper graphs are read";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(std::to_string(deepest_nesting)), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(Run, ErrorsNameTheStep) {

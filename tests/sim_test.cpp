@@ -209,8 +209,46 @@ TEST(Schedule, HostDispatchAndInterrupt) {
   const Timing t = c.time();
   EXPECT_DOUBLE_EQ(t.total_ns, 7000 + 2000 + (130 + 1024) + 3000 + 7000);
   EXPECT_DOUBLE_EQ(t.time.ns[static_cast<int>(Activity::host)], 14000);
-  EXPECT_DOUBLE_EQ(t.time.ns[static_cast<int>(Activity::dispatch)], 2000 + 10 + 3000);
+  EXPECT_DOUBLE_EQ(t.time.of(Activity::waiting), 2000 + 3000);
+  EXPECT_DOUBLE_EQ(t.time.of(Activity::dispatch), 10);
   EXPECT_DOUBLE_EQ(t.time.ns[static_cast<int>(Activity::dma)], 1144);
+}
+
+/// A step of the host that waits for the NPU and invalidates much has a line of its own time.
+TEST(Schedule, AHostStepsLineIsItsOwnTime) {
+  Clocked c;
+  Machine& m = c.program.machine;
+  m.cache_op_us = 1, m.cache_gb_per_s = 8;
+  Step signal, wait, invalidate, op;
+  signal.kind = Step::Kind::signal, signal.semaphore = 0;
+  wait.kind = Step::Kind::wait, wait.semaphore = 1;
+  invalidate.kind = Step::Kind::invalidate, invalidate.bytes = 16384;
+  op.cost_us = 7;
+  wait.layer = invalidate.layer = op.layer = 1;
+  c.program.steps = {signal, wait, invalidate, op};
+  c.add(Queue::dma_in, Wait{0});
+  c.add(Queue::dma_in, Clocked::dma(0, 0, 4096));
+  c.add(Queue::dma_in, Signal{1});
+  const Timing t = c.time();
+  EXPECT_DOUBLE_EQ(t.layers[1].time.own_ns(), 7000);
+  EXPECT_DOUBLE_EQ(t.layers[1].time.of(Activity::waiting), 3000);
+  EXPECT_DOUBLE_EQ(t.layers[1].time.of(Activity::cache), 1000 + 16384 / 8.0);
+  EXPECT_DOUBLE_EQ(t.layers[0].time.own_ns() + t.layers[1].time.own_ns() + t.handover_ns(),
+                   t.total_ns);
+}
+
+/// Layers and the hand-over make the total, whatever overlaps.
+TEST(Schedule, TheLinesAddUpToTheTotal) {
+  for (std::uint32_t tiles = 1; tiles < 9; tiles++) {
+    tests::Pipeline p(tiles);
+    p.program.steps.back().layer = 1;  // the others belong to no layer
+    const Result<Timing> t = predict(p.program);
+    ASSERT_TRUE(t.ok());
+    double sum = t->handover_ns();
+    for (const LayerTiming& layer : t->layers) sum += layer.time.own_ns();
+    EXPECT_NEAR(sum, t->total_ns, 1e-9 * t->total_ns);
+    EXPECT_GT(t->handover_ns(), 0);
+  }
 }
 
 TEST(Schedule, LayerSwitchCostsOncePerLayer) {

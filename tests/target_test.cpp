@@ -46,6 +46,7 @@ TEST(Target, EveryNumberOfTheMachineIsAField) {
     numbers.insert(str(section, ".", key));
   });
   numbers.erase("requantise.roundings");  // npu.rounding names the modes
+  numbers.erase("tiles.dtypes");          // npu.dtypes names the types
   EXPECT_EQ(fields, numbers);
 }
 
@@ -73,11 +74,20 @@ TEST(Target, InheritsAndOverrides) {
   EXPECT_EQ(t.forms.at(Form::mac).limits.size(), base.forms.at(Form::mac).limits.size());
 }
 
+TEST(Target, EnergyIsNotInherited) {
+  ASSERT_GT(load_target("shore-1").machine.mac_pj, 0);
+  EXPECT_EQ(parse_target(like(""), "t.toml").machine.mac_pj, 0);
+  const Target own = parse_target(like("[npu.energy]\nmac_pj = 2"), "t.toml");
+  EXPECT_EQ(own.machine.mac_pj, 2);
+  EXPECT_EQ(own.machine.dram_byte_pj, 0);
+}
+
 TEST(Target, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(message("name = 3"), HasSubstr("t.toml:1: name: expected a string, found 3"));
   EXPECT_THAT(message("name = "), HasSubstr("t.toml:1: not TOML"));
-  EXPECT_THAT(message("doc = \"x\""), HasSubstr("missing key 'name'"));
-  EXPECT_THAT(message("name = \"x\""), HasSubstr("missing key 'cpu.cores'"));
+  EXPECT_THAT(message("doc = \"x\""), HasSubstr("missing keys 'name', 'cpu.cores'"));
+  EXPECT_THAT(message("name = \"x\""), AllOf(HasSubstr("missing keys 'cpu.cores', 'cpu.ghz'"),
+                                             HasSubstr("`like = \"NAME\"`")));
   EXPECT_THAT(message(like("nqu = 1")),
               HasSubstr("t.toml:3: unknown key 'nqu'; expected one of: name, doc, like, npu"));
   EXPECT_THAT(message(like("[npu.mac]\nrow = 8")),
@@ -95,6 +105,12 @@ TEST(Target, SaysWhatIsWrongAndWhere) {
               HasSubstr("expected true or false, found 1"));
   EXPECT_THAT(message(like("[npu]\nrounding = [\"up\"]")),
               HasSubstr("npu.rounding: expected a list of f32_even"));
+  EXPECT_THAT(message(like("[npu.dma]\nalignment = 3")),
+              HasSubstr("t.toml:4: npu.dma.alignment: expected a power of two from 1 to 4096"));
+  EXPECT_THAT(message(like("[npu.mac]\nstripe_max = 32\nstripe_min = 64")),
+              HasSubstr("t.toml:5: npu.mac.stripe_min: expected at most npu.mac.stripe_max (32)"));
+  EXPECT_THAT(message(like("[npu.control]\nsemaphore_limit = 1")),
+              HasSubstr("t.toml:4: npu.control.semaphore_limit: expected an integer from 16"));
   EXPECT_THAT(message(like("[npu]\nrounding = []")), HasSubstr("at least one rounding mode"));
   EXPECT_THAT(message(like("[forms.conv]")),
               HasSubstr("unknown key 'forms.conv'; expected one of: view, mac"));
@@ -121,7 +137,7 @@ TEST(Target, SaysWhatIsWrongAndWhere) {
 
 TEST(Target, EveryMissingNumberIsNamed) {
   const std::string text = [] {
-    const Result<SharedBlob> blob = map_file(load_target("shore-1").file);
+    const Result<SharedBlob> blob = read_file(load_target("shore-1").file);
     const auto bytes = (*blob)->bytes();
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }();

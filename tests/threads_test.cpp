@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 #include <vector>
 
 namespace longshore {
@@ -25,6 +26,25 @@ TEST(Threads, EveryChunkRunsOnce) {
       EXPECT_FALSE(wrong_thread);
     }
   }
+}
+
+TEST(Threads, SeveralCallersShareOnePool) {
+  ThreadPool pool(3);
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> callers;
+    for (int c = 0; c < 4; c++)
+      callers.emplace_back([&] {
+        for (int round = 0; round < 500; round++) {
+          std::vector<std::atomic<int>> done(20);
+          pool.run(20, [&](std::int64_t chunk, int) { done[static_cast<std::size_t>(chunk)]++; });
+          for (const std::atomic<int>& n : done) wrong += n != 1;
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(&ThreadPool::shared(), &ThreadPool::shared());
+  EXPECT_EQ(ThreadPool::shared().threads(), usable_cores());
 }
 
 TEST(Threads, ThereIsAtLeastOneCore) { EXPECT_GE(usable_cores(), 1); }

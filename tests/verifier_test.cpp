@@ -209,7 +209,7 @@ TEST(Verifier, TwoQueuesWriteOneAccumulator) {
   Pipeline p(1);  // the MAC array keeps sums where the vector unit collects a mean
   Conv& conv = p.at<Conv>(Queue::mac);
   conv.finish = false;
-  conv.accumulators = {20480, 512, 64};
+  conv.accumulators = {20480, 512, 64, DType::i32};
   Reduce reduce;
   reduce.finish = false;
   reduce.in = Pipeline::tile(Pipeline::weights), reduce.channels = 16,
@@ -290,7 +290,7 @@ TEST(Verifier, TenThousandInstructionsInASecond) {
   big.program.values[1].offset = y;
   big.program.steps[4].offset = y;
   for (Instruction& i : big.list(Queue::dma_out))
-    if (auto* d = std::get_if<Dma>(&i.operation)) d->dram_address += y - Pipeline::y;
+    if (auto* d = i.operation.get_if<Dma>()) d->dram_address += y - Pipeline::y;
   std::size_t n = 0;
   for (const auto& q : big.program.queues) n += q.size();
   ASSERT_GT(n, 10000u);

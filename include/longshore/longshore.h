@@ -10,8 +10,9 @@
  *     longshore_tensor y;
  *     longshore_output(context, 0, &y);
  *
- * A model is immutable and may be shared by threads; each thread has a context of its own. Nothing
- * here throws, prints or exits. */
+ * A model is immutable and may be shared by threads; each thread has a context of its own. Weights,
+ * and what was made of them, exist once per model, whatever the number of contexts and of input
+ * dims. Nothing here throws, prints or exits. */
 #ifndef LONGSHORE_H
 #define LONGSHORE_H
 
@@ -82,17 +83,25 @@ longshore_code longshore_input_type(const longshore_model* model, size_t i, long
 longshore_code longshore_output_type(const longshore_model* model, size_t i,
                                      longshore_tensor* type);
 
-/* threads: 0 for as many as the process may use. The context keeps the model alive. */
+/* threads: 0 shares a pool of as many threads as the process may use with all other contexts (while
+ * one context has its helpers, another runs on its caller's thread alone); 1 uses the caller's
+ * thread alone; more makes a pool for this context. No thread spins between runs. The context keeps
+ * the model alive. */
 longshore_code longshore_context_create(const longshore_model* model, int threads,
                                         longshore_context** context, char* why, size_t why_size);
 void longshore_context_free(longshore_context* context);
 
-/* Runs once. Dims seen before allocate nothing. */
+/* Runs once. Dims seen before allocate nothing; a context and its model keep the programs for the
+ * 16 dims used last, and threads that ask for new dims at the same time wait for one of them to
+ * make the program. An input that is a state may have null data (its other fields are not read): it
+ * is then what the last run left, zeros before the first. */
 longshore_code longshore_run(longshore_context* context, const longshore_tensor* inputs,
                              size_t input_count, char* why, size_t why_size);
 /* A look at output i of the last run, valid until the next run or the end of the inputs' memory. */
 longshore_code longshore_output(const longshore_context* context, size_t i,
                                 longshore_tensor* output);
+/* States are zeros again, as before the first run. */
+void longshore_reset(longshore_context* context);
 /* Bytes that the context holds. */
 uint64_t longshore_context_bytes(const longshore_context* context);
 

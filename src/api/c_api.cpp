@@ -1,17 +1,12 @@
 #include <longshore/longshore.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
-#include <optional>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
-#include "lower/cpu.hpp"
-#include "measure/runner.hpp"
-#include "optimize/optimize.hpp"
-#include "program/bundle.hpp"
-#include "quantize/import.hpp"
-#include "read/read.hpp"
+#include "base/threads.hpp"
+#include "compile/bundle_file.hpp"
 
 struct longshore_model {
   longshore::Model model;
@@ -53,29 +48,6 @@ longshore_code guarded(char* why, std::size_t why_size, F&& f) noexcept {
   }
 }
 
-Model load(const std::string& path) {
-  Result<SharedBlob> file = map_file(path);
-  require(file.status());
-  LoadOptions options;
-  options.operators = operator_table();
-  std::optional<Program> program;
-  if (is_bundle((*file)->bytes())) {
-    Result<Bundle> bundle = Bundle::open(*file);
-    require(bundle.status(), path);
-    Result<Program> decoded = bundle->program();
-    require(decoded.status(), path);
-    program = std::move(*decoded);
-  } else {
-    const Graph graph = import_quantised(read_model(path).graph);
-    const auto optimised = [](const Graph& g) { return optimize(g); };
-    program = lower::lower_cpu(optimised(graph));
-    options.specialise = specialiser(graph, optimised);
-  }
-  Result<Model> model = Model::load(std::move(*program), options);
-  require(model.status(), path);
-  return *model;
-}
-
 longshore_code type_of(const Program& p, const std::vector<std::uint32_t>& list, std::size_t i,
                        longshore_tensor* out) noexcept {
   if (!out || i >= list.size()) return LONGSHORE_BAD_ARGUMENT;
@@ -103,7 +75,7 @@ longshore_code longshore_model_load(const char* path, longshore_model** model, c
                                     size_t why_size) {
   if (!path || !model) return tell(Code::bad_argument, "a null pointer", why, why_size);
   *model = nullptr;
-  return guarded(why, why_size, [&] { *model = new longshore_model{load(path)}; });
+  return guarded(why, why_size, [&] { *model = new longshore_model{compile::load(path)}; });
 }
 void longshore_model_free(longshore_model* model) { delete model; }
 
@@ -133,7 +105,7 @@ longshore_code longshore_context_create(const longshore_model* model, int thread
   if (!model || !context) return tell(Code::bad_argument, "a null pointer", why, why_size);
   *context = nullptr;
   return guarded(why, why_size, [&] {
-    Result<Context> made = Context::create(model->model, threads > 0 ? threads : usable_cores());
+    Result<Context> made = Context::create(model->model, std::max(threads, 0));
     require(made.status());
     *context = new longshore_context{std::move(*made),
                                      std::vector<TensorView>(model->model.program().inputs.size())};
@@ -149,6 +121,10 @@ longshore_code longshore_run(longshore_context* c, const longshore_tensor* input
     return tell(Code::bad_argument, "the number of inputs is not that of the model", why, why_size);
   for (size_t i = 0; i < count; i++) {
     const longshore_tensor& t = inputs[i];
+    if (!t.data) {  // a state, or the run says what is missing
+      c->inputs[i] = {};
+      continue;
+    }
     if (t.rank < 0 || t.rank > max_rank || t.dtype < 0 || t.dtype >= dtype_count)
       return tell(Code::bad_argument, "an input's rank or element type is out of range", why,
                   why_size);
@@ -171,6 +147,10 @@ longshore_code longshore_output(const longshore_context* c, size_t i, longshore_
   for (int d = 0; d < view.shape.rank; d++) out->dims[d] = view.shape[d];
   out->data = view.data;
   return LONGSHORE_OK;
+}
+
+void longshore_reset(longshore_context* c) {
+  if (c) c->context.reset();
 }
 
 uint64_t longshore_context_bytes(const longshore_context* c) {

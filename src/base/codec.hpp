@@ -59,7 +59,11 @@ class Decoder {
  public:
   static constexpr bool reading = true;
 
-  explicit Decoder(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit Decoder(std::span<const std::byte> bytes)
+      : bytes_(bytes), memory_left_((bytes.size() + 65536) * most_memory_per_byte) {}
+
+  /// What is made of the bytes takes at most so many times their size (and a megabyte).
+  static constexpr std::size_t most_memory_per_byte = 16;
 
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T>
@@ -100,9 +104,13 @@ class Decoder {
   template <class T, class F>
   void list(std::vector<T>& items, std::size_t least_bytes_each, F&& item) {
     const std::size_t n = count(least_bytes_each);
-    if (!ok()) return;
-    items.resize(n);
-    for (std::size_t i = 0; i < n && ok(); i++) item(items[i]);
+    // Grows with what was read: a count alone takes no memory.
+    for (std::size_t i = 0; i < n && ok(); i++) {
+      if (memory_left_ < sizeof(T)) return fault("it takes far more memory than its size");
+      memory_left_ -= sizeof(T);
+      items.emplace_back();
+      item(items.back());
+    }
   }
   std::size_t count(std::size_t least_bytes_each) {
     std::uint32_t n = 0;
@@ -127,6 +135,7 @@ class Decoder {
  private:
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
+  std::size_t memory_left_;
   Status status_;
 };
 

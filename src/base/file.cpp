@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+
+#include "base/guard.hpp"
 
 namespace longshore {
 namespace {
@@ -20,61 +21,56 @@ struct Descriptor {
   }
 };
 
-struct Mapping {
+struct Memory {
   void* data;
   std::size_t size;
-  Mapping(void* d, std::size_t s) : data(d), size(s) {}
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() { ::munmap(data, size); }
+  Memory(void* d, std::size_t s) : data(d), size(s) {}
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { ::munmap(data, size); }
 };
 
-Status failure(const std::string& path, const char* what) {
-  return Status::error(Code::io, "cannot %s '%.160s': %s", what, path.c_str(),
-                       std::strerror(errno));
+Status failure(const char* path, const char* what) {
+  return Status::error(Code::io, "cannot %s '%.160s': %s", what, path, std::strerror(errno));
 }
 
 }  // namespace
 
-Result<SharedBlob> map_file(const std::string& path, std::size_t limit_bytes) {
+Result<SharedBlob> read_open_file(int descriptor, std::size_t size, const char* name) noexcept {
+  return guarded([&]() -> Result<SharedBlob> {
+    if (size == 0) return make_blob({});
+    void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
+      return Status::error(Code::exhausted, "no memory for the %zu bytes of '%.160s'", size, name);
+    auto memory = std::make_unique<Memory>(data, size);
+    for (std::size_t at = 0; at < size;) {
+      const ssize_t n =
+          ::pread(descriptor, static_cast<char*>(data) + at, size - at, static_cast<off_t>(at));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return failure(name, "read");
+      if (n == 0)
+        return Status::error(Code::io, "'%.160s' was cut while it was read: %zu of %zu bytes", name,
+                             at, size);
+      at += static_cast<std::size_t>(n);
+    }
+    std::shared_ptr<const Memory> owner = std::move(memory);
+    return std::make_shared<const Blob>(
+        std::span<const std::byte>(static_cast<const std::byte*>(data), size), owner);
+  });
+}
+
+Result<SharedBlob> read_file(const std::string& path, std::size_t limit_bytes) noexcept {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0) return failure(path, "open");
+  if (file.fd < 0) return failure(path.c_str(), "open");
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) return failure(path, "read");
+  if (::fstat(file.fd, &info) != 0) return failure(path.c_str(), "read");
   if (!S_ISREG(info.st_mode))
     return Status::error(Code::io, "'%.200s' is not a regular file", path.c_str());
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size > limit_bytes)
     return Status::error(Code::exhausted, "'%.140s' has %zu bytes, the limit is %zu", path.c_str(),
                          size, limit_bytes);
-  if (size == 0) return make_blob({});
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (data == MAP_FAILED) return failure(path, "map");
-  auto mapping = std::make_shared<const Mapping>(data, size);
-  return std::make_shared<const Blob>(
-      std::span<const std::byte>(static_cast<const std::byte*>(data), size), mapping);
-}
-
-Status write_file(const std::string& path, std::span<const std::byte> bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.fd < 0) return failure(path, "create a file beside");
-  const auto give_up = [&](const char* what) {
-    const Status status = failure(path, what);
-    ::unlink(temporary.c_str());
-    return status;
-  };
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return give_up("write");
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(file.fd, 0666 & ~mask) != 0 || ::fsync(file.fd) != 0) return give_up("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up("replace");
-  return {};
+  return read_open_file(file.fd, size, path.c_str());
 }
 
 }  // namespace longshore

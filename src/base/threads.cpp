@@ -8,7 +8,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+#include <new>
 
 namespace longshore {
 namespace {
@@ -88,6 +88,7 @@ struct ThreadPool::Workers {
   std::atomic<std::int64_t> next{0};
   std::atomic<std::uint32_t> wake{0};  // changes with each job; helpers sleep on it
   std::atomic<bool> stop{false};
+  std::atomic<bool> taken{false};  // a caller has the helpers
   std::int64_t chunks = 0;
   Function function = nullptr;
   void* self = nullptr;
@@ -97,7 +98,8 @@ struct ThreadPool::Workers {
     int thread;
     pthread_t id;
   };
-  std::vector<Helper> helpers;
+  std::unique_ptr<Helper[]> helpers;
+  int count = 0;
 
   void claim(int thread) noexcept {
     for (;;) {
@@ -130,22 +132,23 @@ struct ThreadPool::Workers {
 ThreadPool::ThreadPool(int threads) noexcept {
   threads = std::clamp(threads, 1, 256);
   if (threads == 1) return;
-  workers_ = std::make_unique<Workers>();
-  workers_->helpers.reserve(static_cast<std::size_t>(threads));  // helpers keep pointers into it
+  // Without memory the caller works alone.
+  workers_.reset(new (std::nothrow) Workers);
+  if (!workers_) return;
+  workers_->helpers.reset(new (std::nothrow) Workers::Helper[static_cast<std::size_t>(threads)]);
+  if (!workers_->helpers) return;
   for (int t = 1; t < threads; t++) {
-    workers_->helpers.push_back({workers_.get(), t, {}});
-    Workers::Helper& helper = workers_->helpers.back();
+    Workers::Helper& helper = workers_->helpers[static_cast<std::size_t>(t - 1)];
+    helper = {workers_.get(), t, {}};
     const auto body = [](void* at) -> void* {
       auto* h = static_cast<Workers::Helper*>(at);
       h->workers->help(h->thread);
       return nullptr;
     };
-    if (pthread_create(&helper.id, nullptr, body, &helper) != 0) {
-      workers_->helpers.pop_back();
-      break;
-    }
+    if (pthread_create(&helper.id, nullptr, body, &helper) != 0) break;
+    workers_->count = t;
   }
-  threads_ = 1 + static_cast<int>(workers_->helpers.size());
+  threads_ = 1 + workers_->count;
 }
 
 ThreadPool::~ThreadPool() {
@@ -153,11 +156,19 @@ ThreadPool::~ThreadPool() {
   workers_->stop.store(true, std::memory_order_release);
   workers_->wake.fetch_add(1, std::memory_order_acq_rel);
   workers_->wake.notify_all();
-  for (const Workers::Helper& helper : workers_->helpers) pthread_join(helper.id, nullptr);
+  for (int i = 0; i < workers_->count; i++)
+    pthread_join(workers_->helpers[static_cast<std::size_t>(i)].id, nullptr);
+}
+
+ThreadPool& ThreadPool::shared() noexcept {
+  // Never destroyed: threads of the program may run loops until its very end.
+  alignas(ThreadPool) static std::byte memory[sizeof(ThreadPool)];
+  static ThreadPool* const pool = new (memory) ThreadPool(usable_cores());
+  return *pool;
 }
 
 void ThreadPool::run_job(std::int64_t chunks, Function function, void* self) noexcept {
-  if (threads_ == 1 || chunks <= 1) {
+  if (threads_ == 1 || chunks <= 1 || workers_->taken.exchange(true, std::memory_order_acquire)) {
     for (std::int64_t i = 0; i < chunks; i++) function(self, i, 0);
     return;
   }
@@ -180,6 +191,7 @@ void ThreadPool::run_job(std::int64_t chunks, Function function, void* self) noe
       w.state.wait(now, std::memory_order_acquire);
     now = w.state.load(std::memory_order_acquire);
   }
+  w.taken.store(false, std::memory_order_release);
 }
 
 }  // namespace longshore

@@ -12,7 +12,8 @@ int usable_cores() noexcept;
 
 /// Threads that help the caller with one loop at a time. Chunks are claimed by an atomic counter,
 /// so a slow or late thread costs at most one chunk. Between loops the helpers spin for a few
-/// microseconds and then sleep. One caller at a time.
+/// microseconds and then sleep. Any thread may call: while one has the helpers, another runs its
+/// loop alone.
 class ThreadPool {
  public:
   /// The caller counts as one of `threads`; fewer are started where the system refuses more.
@@ -21,6 +22,11 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  /// The pool of the process, for all who did not ask for one of their own: a thread for each
+  /// usable core. Made at the first call, never ended.
+  static ThreadPool& shared() noexcept;
+
+  /// At most so many threads run a loop, the caller included.
   int threads() const noexcept { return threads_; }
 
   /// Calls f(chunk, thread) for each chunk in [0, chunks), with thread in [0, threads()), and

@@ -7,6 +7,7 @@
 #include "base/status.hpp"
 #include "base/threads.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/pack.hpp"
 #include "tensor/attribute.hpp"
 #include "tensor/requantise.hpp"
 #include "tensor/tensor.hpp"
@@ -30,9 +31,10 @@ const Functions& inner(std::string_view family, Isa isa) noexcept {
 struct Operand {
   DType dtype = DType::undefined;  // undefined: absent
   bool fixed_shape = false;
-  Shape shape;                     // if fixed_shape
-  QuantView quant;                 // count 0: not quantised
-  const void* constant = nullptr;  // its elements, if they are known; they outlive the kernel
+  Shape shape;                        // if fixed_shape
+  QuantView quant;                    // count 0: not quantised
+  const void* constant = nullptr;     // its elements, if they are known; they outlive the kernel
+  const SharedBlob* owner = nullptr;  // keeps `constant`, and the packs made of it
 
   bool present() const { return dtype != DType::undefined; }
   bool quantised() const { return quant.count > 0; }
@@ -45,6 +47,7 @@ struct BindRequest {
   std::span<const Operand> inputs, outputs;
   Rounding rounding = Rounding::f32_even;
   Isa isa = Isa::generic;
+  PackCache* packs = nullptr;  // null: what this kernel packs is its own
 
   const Operand& input(std::size_t i) const {
     static constexpr Operand absent;
@@ -58,6 +61,16 @@ struct BindRequest {
   bool fixed() const;
   /// Every operand that is present is f32 and not quantised.
   bool all_f32() const;
+
+  /// Input `i`, a constant, as `bytes` bytes in an order that `layout` names in full (kernel,
+  /// numbers of the tile, dims): made by fill(std::byte*) unless the cache has it. They are zero
+  /// before.
+  template <class F>
+  Pack pack(std::size_t i, const PackLayout& layout, std::size_t bytes, F&& fill) const {
+    const Operand& o = input(i);
+    if (packs && o.owner) return packs->get(o.constant, *o.owner, layout, bytes, fill);
+    return make_pack(bytes, fill);
+  }
 };
 
 /// What a bound kernel gets at run time. Dims are those that it was bound for.

@@ -1,14 +1,13 @@
 #include "ir/codec.hpp"
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "ir/op.hpp"
 #include "tensor/codec.hpp"
 
 namespace longshore {
 
 namespace {
-
-constexpr int depth_limit = 32;
 
 /// Where constants lie: while writing they are placed, while reading found.
 struct Constants {
@@ -33,24 +32,17 @@ void fields(A& a, TensorType& t) {
     a.number(d.value);
     a.text(d.symbol);
   });
-  numbers(a, t.quant.scale);
-  numbers(a, t.quant.zero_point);
-  std::int32_t axis = t.quant.axis;
-  a.number(axis);
-  t.quant.axis = axis;
+  longshore::fields(a, t.quant);
   if constexpr (A::reading) {
     if (!a.ok()) return;
     if (t.rank() > max_rank) a.fault("a value has too many dimensions");
     for (const Dim& d : t.dims)
       if (d.value < -1) a.fault("a dimension is negative");
-    if (t.quant.scale.size() != t.quant.zero_point.size())
-      a.fault("a value has scales without zero points");
-    if (t.quant.scale.size() > 1) {
-      const Dim* d =
-          axis >= 0 && axis < t.rank() ? &t.dims[static_cast<std::size_t>(axis)] : nullptr;
-      if (!d || (d->known() && d->value != static_cast<std::int64_t>(t.quant.scale.size())))
-        a.fault("a value has scales for an axis of another size");
-    }
+    if (!a.ok() || !t.quantised()) return;
+    Shape dims;
+    for (const Dim& d : t.dims) dims.push(d.value);
+    if (!quant_fits(t.quant.view(), dims))
+      a.fault("a value has scales for an axis of another size");
   }
 }
 
@@ -117,7 +109,7 @@ void fields(A& a, Node& n, const Constants& constants, int depth) {
 template <class A>
 void fields(A& a, Graph& g, const Constants& constants, int depth) {
   if constexpr (A::reading)
-    if (depth > depth_limit) return a.fault("graphs are nested too deep");
+    if (depth > deepest_nesting) return a.fault("graphs are nested too deep");
   a.text(g.name);
   a.number(g.numbers);
   a.list(g.values, 24, [&](Value& v) { fields(a, v, constants); });
@@ -125,6 +117,7 @@ void fields(A& a, Graph& g, const Constants& constants, int depth) {
   ids(a, g.inputs);
   ids(a, g.outputs);
   ids(a, g.captured);
+  longshore::fields(a, g.states);
 }
 
 /// Every index is in range, and definitions are recorded: what `verify` needs to look at the rest.
@@ -137,6 +130,9 @@ void check_ids(Graph& g) {
   check_list(g.inputs, false);
   check_list(g.outputs, false);
   check_list(g.captured, false);
+  for (const StateSlot& s : g.states)
+    if (s.input >= g.inputs.size() || s.output >= g.outputs.size())
+      fail(Code::bad_model, "the bundle's graph has a state without an input or output");
   for (std::size_t i = 0; i < g.nodes.size(); i++) {
     Node& n = g.nodes[i];
     check_list(n.inputs, true);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <new>
 
@@ -234,8 +235,23 @@ std::vector<Tensor> evaluate(const Graph& g, std::span<const Tensor> inputs,
   return out;
 }
 
-std::vector<Tensor> evaluate_node(const Graph& g, const Node& node,
+std::vector<Tensor> evaluate_node(const Graph& whole, const Node& from,
                                   std::span<const Tensor> inputs) {
+  // A graph of the node's own values: a frame for all values of a large graph would cost more than
+  // the node.
+  Graph g;
+  g.numbers = whole.numbers;
+  Node node = from;
+  std::map<ValueId, ValueId> own;
+  const auto enter = [&](ValueId& v) {
+    if (v == no_value) return;
+    const auto [it, fresh] = own.try_emplace(v, ValueId(g.values.size()));
+    if (fresh) g.values.push_back({{}, whole[v].type, {}, -1});
+    v = it->second;
+  };
+  std::ranges::for_each(node.inputs, enter);
+  for (Subgraph& s : node.subgraphs) std::ranges::for_each(s.captures, enter);
+  std::ranges::for_each(node.outputs, enter);
   std::string where;
   Frame frame{g, std::vector<TensorView>(g.values.size()), std::vector<Buffer>(g.values.size()),
               where};

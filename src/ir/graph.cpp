@@ -19,18 +19,23 @@ bool Node::operator==(const Node& other) const {
 bool Graph::operator==(const Graph& other) const {
   return name == other.name && numbers == other.numbers && values == other.values &&
          nodes == other.nodes && inputs == other.inputs && outputs == other.outputs &&
-         captured == other.captured;
+         captured == other.captured && states == other.states;
+}
+
+bool NameIndex::taken(const std::vector<Value>& values, const std::string& name) {
+  known_ = std::min(known_, values.size());  // values may have been dropped at the end
+  for (; known_ < values.size(); known_++) ids_.insert_or_assign(values[known_].name, known_);
+  const auto it = ids_.find(name);
+  return it != ids_.end() && it->second < values.size() && values[it->second].name == name;
+}
+
+void NameIndex::renamed(const std::vector<Value>& values, std::size_t value) {
+  if (value < known_) ids_.insert_or_assign(values[value].name, value);
 }
 
 ValueId Graph::add_value(std::string_view wanted, TensorType type) {
-  std::string unique(wanted);
-  const auto taken = [&](const std::string& text) {
-    return std::any_of(values.begin(), values.end(),
-                       [&](const Value& v) { return v.name == text; });
-  };
-  // Made names carry the value's number, so a search happens only for names that were given.
-  if (unique.empty()) unique = str("v", values.size());
-  for (int i = 1; taken(unique); i++)
+  std::string unique = wanted.empty() ? str("v", values.size()) : std::string(wanted);
+  for (int i = 1; names_.taken(values, unique); i++)
     unique = str(wanted.empty() ? "v" : wanted, "_", values.size(), i > 1 ? str("_", i) : "");
   values.push_back({std::move(unique), std::move(type), {}, -1});
   return ValueId(values.size() - 1);
@@ -73,6 +78,11 @@ ValueId Graph::add(std::string_view op, std::vector<ValueId> in, Attributes attr
   return nodes[static_cast<std::size_t>(add_node(std::move(node)))].outputs[0];
 }
 
+void Graph::swap_names(ValueId a, ValueId b) {
+  std::swap((*this)[a].name, (*this)[b].name);
+  for (ValueId v : {a, b}) names_.renamed(values, index(v));
+}
+
 std::vector<int> use_counts(const Graph& g) {
   std::vector<int> uses(g.values.size());
   const auto use = [&](ValueId v) {
@@ -111,6 +121,7 @@ class Tidier {
     }
     out_.name = from_.name;
     out_.numbers = from_.numbers;
+    out_.states = from_.states;
     for (ValueId v : from_.inputs) out_.inputs.push_back(move(v));
     for (ValueId v : from_.captured) out_.captured.push_back(move(v));
     for (std::size_t i = 0; i < from_.nodes.size(); i++)

@@ -4,11 +4,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/type.hpp"
 #include "tensor/attribute.hpp"
 #include "tensor/requantise.hpp"
+#include "tensor/state.hpp"
 
 namespace longshore {
 
@@ -52,6 +54,41 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
+/// Which names a graph's values have, so that a new one is found to be free without a walk over all
+/// of them. It follows the values by itself and is no part of the graph: copies start without it.
+class NameIndex {
+ public:
+  NameIndex() = default;
+  NameIndex(const NameIndex&) {}
+  NameIndex(NameIndex&& other) noexcept : ids_(std::move(other.ids_)), known_(other.known_) {
+    other.clear();
+  }
+  NameIndex& operator=(const NameIndex&) {
+    clear();
+    return *this;
+  }
+  NameIndex& operator=(NameIndex&& other) noexcept {
+    if (this == &other) return *this;
+    ids_ = std::move(other.ids_);
+    known_ = other.known_;
+    other.clear();
+    return *this;
+  }
+  ~NameIndex() = default;
+
+  bool taken(const std::vector<Value>&, const std::string& name);
+  /// The name of a value was changed in place.
+  void renamed(const std::vector<Value>&, std::size_t value);
+
+ private:
+  void clear() noexcept {
+    ids_.clear();
+    known_ = 0;
+  }
+  std::unordered_map<std::string, std::size_t> ids_;
+  std::size_t known_ = 0;  // values that it has seen
+};
+
 struct Graph {
   std::string name;
   Rounding numbers = Rounding::f32_even;
@@ -59,6 +96,7 @@ struct Graph {
   std::vector<Node> nodes;  // in topological order
   std::vector<ValueId> inputs, outputs;
   std::vector<ValueId> captured;  // in a subgraph: values of the surrounding graph
+  std::vector<StateSlot> states;  // of the main graph; places in `inputs` and `outputs`
 
   const Value& operator[](ValueId v) const { return values[index(v)]; }
   Value& operator[](ValueId v) { return values[index(v)]; }
@@ -85,6 +123,11 @@ struct Graph {
   /// The same in short: returns the first output.
   ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {},
               std::string_view output_name = {});
+  /// The two values exchange their names.
+  void swap_names(ValueId, ValueId);
+
+ private:
+  NameIndex names_;
 };
 
 struct Subgraph {

@@ -265,7 +265,11 @@ Graph infer(const Graph& from, const InferOptions& options) {
     if (g[v].type.dtype != tensor.dtype)
       fail(Code::bad_argument, "input '", name, "' is ", longshore::name(g[v].type.dtype), ", not ",
            longshore::name(tensor.dtype));
-    std::erase(g.inputs, v);
+    const auto place =
+        static_cast<std::uint32_t>(std::ranges::find(g.inputs, v) - g.inputs.begin());
+    g.inputs.erase(g.inputs.begin() + place);
+    std::erase_if(g.states, [&](const StateSlot& s) { return s.input == place; });
+    for (StateSlot& s : g.states) s.input -= s.input > place ? 1 : 0;
     g[v].constant = tensor;
     g[v].type = TensorType(tensor.dtype, tensor.shape);
   }

@@ -57,6 +57,29 @@ const OpDef& op_named(std::string_view qualified) {
        nearest ? str("; did you mean '", qualified_name(*nearest), "'?") : "");
 }
 
+ValueId input_with(const Node& n, InputRole role) {
+  const std::optional<std::size_t> i = n.op->schema.input_with(role);
+  return i ? n.input(*i) : no_value;
+}
+
+ValueId weights_of(const Graph& g, const Node& n) {
+  const std::optional<std::size_t> i = n.op->schema.weights();
+  return i && g.constant(n.input(*i)) ? n.input(*i) : no_value;
+}
+
+std::optional<Activation> activation_of(const Graph& g, const Node& n) {
+  return n.op->activation ? n.op->activation({n, g}) : std::nullopt;
+}
+
+std::optional<Node> fused_with(const Graph& g, const Node& n, const Activation& activation) {
+  const std::string_view name = n.op->fused ? n.op->fused({n, g}) : std::string_view();
+  if (name.empty()) return {};
+  Node out = n;
+  out.op = &op_named(name);
+  activation.to(out.attributes);
+  return out;
+}
+
 std::string qualified_name(const OpDef& op) {
   return op.domain.empty() ? std::string(op.name) : str(op.domain, ".", op.name);
 }

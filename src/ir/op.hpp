@@ -6,7 +6,9 @@
 
 #include "base/list.hpp"
 #include "base/status.hpp"
+#include "ir/form_spec.hpp"
 #include "ir/graph.hpp"
+#include "tensor/activation.hpp"
 #include "tensor/eval_context.hpp"
 #include "tensor/schema.hpp"
 
@@ -69,31 +71,15 @@ struct NodeTypes {
   const TensorType& output(std::size_t i = 0) const { return graph[node.output(i)].type; }
 };
 
-/// How src/lower handles the operator on an NPU. Operators know no instruction.
-enum class Form : std::uint8_t {
-  none,       // CPU only
-  view,       // same bytes, other dims
-  mac,        // convolution with groups == 1, matrix product with constant weights
-  depthwise,  // (chosen by place for a mac node whose groups equal its channels)
-  eltwise,    // two tensors, broadcast, two scales
-  table,      // int8 to int8 through 256 entries
-  pool,       // windows: maximum, average
-  reduce,     // whole axes
-  softmax,
-  norm,
-  resize,
-  move,  // transpose, concat, split, slice, pad
-  gather,
-  quantise,  // Quantize, Dequantize, Requantize
-};
-
 /// How `quantize` treats the operator.
 enum class Quant : std::uint8_t {
   none,     // stays in float
   same,     // output has the input's scale and zero point (moves, maximum, views)
   rescale,  // inputs and output have scales of their own; dequantise, eval, quantise
+  join,     // moves of several inputs: one scale for all where their ranges are near, else rescale
   integer,  // has eval_quantised: integer arithmetic with its own formula (docs/numbers.md)
   table,    // element-wise unary: a 256-entry table made by dequantise, eval, quantise
+  recode,   // changes nothing but the representation: Quantize, Dequantize, Requantize
 };
 
 /// One operator: everything that the toolchain knows about it. One file in src/ops defines one.
@@ -116,18 +102,42 @@ struct OpDef {
   /// Multiply-accumulates of one run; null: none. Types are fully known.
   std::int64_t (*macs)(const NodeTypes&) = nullptr;
   Quant quant = Quant::none;
-  /// For operators with weights in input 1 and a bias in input 2: the axis of input 1 that runs
-  /// over the output channels, -1 where none does. Null: input 1 is data as input 0 is.
+  /// Of operators with an input whose role is weights: its axis that runs over the output channels,
+  /// -1 where none does.
   int (*weight_axis)(const NodeTypes&) = nullptr;
+  /// The function of one number that the node computes, if it is one that a product may end with.
+  std::optional<Activation> (*activation)(const NodeTypes&) = nullptr;
+  /// The operator that computes the same and then an activation (tensor/activation.hpp says how its
+  /// attributes tell which); empty where there is none.
+  std::string_view (*fused)(const NodeTypes&) = nullptr;
+  /// Before quantisation: what the integer formula lacks goes into constants or nodes of its own.
+  void (*to_integer)(Node&, Rewriter&) = nullptr;
+  /// Of operators that get scales as inputs: the one that computes the same on quantised types.
+  std::string_view on_codes = {};
+  /// The number that the node wants as the first dim of its data, whatever it is given; 0: any.
+  std::int64_t (*first_dim)(const NodeTypes&) = nullptr;
   /// Where lowest < highest: output 0 lies in there whatever the input is. quantize takes it
   /// instead of the observed range: [0, 1] is scale 1/256, zero point -128.
   float lowest = 0, highest = 0;
-  Form form = Form::none;
+  /// How the operator would run on an NPU, in the words of a form of src/forms. Null: it cannot.
+  FormSpec (*form)(const NodeTypes&) = nullptr;
+  bool view = false;  // output 0 is input 0 under other dims: the same bytes
+  /// Element i of output 0 depends on element i of the inputs that have its dims, and on nothing
+  /// else of them: it may be computed in the place of one of them.
+  bool elementwise = false;
+  bool picks = false;  // of input 0 only as much is read as output 0 shows
   bool deterministic = true;  // false: random operators, never folded
   /// |got - want| <= float_atol + float_rtol * |want| is how near a fast kernel must come.
   float float_rtol = 1e-5f, float_atol = 1e-6f;
   List<std::string_view> examples;  // graphs as text: documentation and tests in one
 };
+
+/// The form of whatever maps each code of one input to a code: 256 entries.
+inline FormSpec table_form(const NodeTypes&) { return {.form = "table"}; }
+/// The form of what only shows bytes under other dims.
+inline FormSpec view_form(const NodeTypes&) { return {.form = "view"}; }
+/// The form of what takes elements of input 0 to other places.
+inline FormSpec take_form(const NodeTypes&) { return {.form = "move"}; }
 
 namespace ops {
 std::span<const OpDef* const> all();  // generated, src/ops/*.cpp
@@ -139,6 +149,15 @@ const OpDef* find_op(std::string_view domain, std::string_view name);
 const OpDef& op_named(std::string_view qualified);
 /// "Conv" or "com.microsoft.FusedConv".
 std::string qualified_name(const OpDef&);
+
+/// The node's input with that role, or no_value.
+ValueId input_with(const Node&, InputRole);
+/// The node's weights: its constant input with the role weights or weights_or_data, or no_value.
+ValueId weights_of(const Graph&, const Node&);
+/// What the node does to each number, or nothing where it is no activation.
+std::optional<Activation> activation_of(const Graph&, const Node&);
+/// The node with an activation after it as one node; nothing where there is none of that kind.
+std::optional<Node> fused_with(const Graph&, const Node&, const Activation&);
 
 struct InferOptions {
   std::map<std::string, std::int64_t, std::less<>> dims;    // symbol -> number

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "ir/op.hpp"
 #include "tensor/visit.hpp"
 
@@ -30,6 +31,11 @@ class Parser {
     std::unordered_map<std::string, ValueId> names;
     Scope* outer = nullptr;
     Subgraph* subgraph = nullptr;  // whose body this is
+    struct State {
+      std::string input, output;
+      std::uint64_t capacity;
+    };
+    std::vector<State> states;  // found once the outputs are known
   };
 
   // ---- graphs
@@ -52,6 +58,17 @@ class Parser {
           capture(s, inner, word());
           take(',');
         }
+      } else if (!s.outer && take_word("states")) {
+        expect('(');
+        while (!take(')')) {
+          Scope::State state{word(), {}, 0};
+          expect('=');
+          state.output = word();
+          if (std::isdigit(static_cast<unsigned char>(peek())))
+            state.capacity = chars<std::uint64_t>("a number of bytes");
+          s.states.push_back(std::move(state));
+          take(',');
+        }
       } else if (take_word("numbers")) {
         expect('=');
         const std::string mode = word();
@@ -68,13 +85,23 @@ class Parser {
   }
 
   void body(Scope& s) {
-    if (++depth_ > 32) error("at most 32 nested graphs");
+    if (depth_++ > deepest_nesting) error(str("at most ", deepest_nesting, " nested graphs"));
     expect('{');
     while (!take_word("return")) statement(s);
     do s.g.outputs.push_back(reference(s));
     while (take(','));
     expect('}');
+    for (const Scope::State& state : s.states)
+      s.g.states.push_back({place(s.g, s.g.inputs, state.input, "input"),
+                            place(s.g, s.g.outputs, state.output, "output"), state.capacity});
     depth_--;
+  }
+
+  static std::uint32_t place(const Graph& g, const std::vector<ValueId>& list,
+                             const std::string& name, const char* what) {
+    for (std::size_t i = 0; i < list.size(); i++)
+      if (g[list[i]].name == name) return static_cast<std::uint32_t>(i);
+    fail(Code::bad_model, "a state names '", name, "', which is no ", what, " of the graph");
   }
 
   void statement(Scope& s) {
@@ -323,6 +350,12 @@ class Parser {
         if (!take_word("axis")) error("axis=");
         expect('=');
         t.quant.axis = static_cast<int>(integer());
+        take(',');
+        if (take_word("block")) {
+          expect('=');
+          t.quant.block = integer();
+          if (t.quant.block < 1) error("a block of at least one element");
+        }
       } else {
         t.quant.scale = {chars<float>("a scale")};
         take(',');

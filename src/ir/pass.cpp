@@ -1,6 +1,7 @@
 #include "ir/pass.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "tensor/visit.hpp"
@@ -19,66 +20,131 @@ bool can_take_name(const Graph& g, ValueId now) {
          !g.constant(now);
 }
 
-void substitute(Graph& g, ValueId old, ValueId now) {
-  const auto swap_in = [&](std::vector<ValueId>& list) { std::ranges::replace(list, old, now); };
-  for (Node& n : g.nodes) {
-    swap_in(n.inputs);
-    for (Subgraph& s : n.subgraphs) swap_in(s.captures);
+/// Who uses each value, kept right through a sweep: counting anew after each rewrite would walk the
+/// whole graph as often as there are rewrites.
+class Uses {
+ public:
+  explicit Uses(const Graph& g) : counts_(use_counts(g)), users_(g.values.size()) {
+    for (std::size_t i = 0; i < g.nodes.size(); i++) list(g, i, [](ValueId) {});
   }
-  if (contains(g.outputs, old)) {
-    swap_in(g.outputs);
-    std::swap(g[old].name, g[now].name);
+  /// What use_counts would say.
+  const std::vector<int>& counts() const { return counts_; }
+
+  /// The nodes from `first` on are new.
+  void add_nodes(const Graph& g, std::size_t first) {
+    counts_.resize(g.values.size());
+    users_.resize(g.values.size());
+    for (std::size_t i = first; i < g.nodes.size(); i++)
+      list(g, i, [&](ValueId v) { counts_[index(v)]++; });
   }
-}
+
+  void substitute(Graph& g, ValueId old, ValueId now) {
+    if (old == now) return;
+    const auto swap_in = [&](std::vector<ValueId>& list) { std::ranges::replace(list, old, now); };
+    for (std::size_t i : users_[index(old)]) {
+      swap_in(g.nodes[i].inputs);
+      for (Subgraph& s : g.nodes[i].subgraphs) swap_in(s.captures);
+    }
+    if (contains(g.outputs, old)) {
+      swap_in(g.outputs);
+      g.swap_names(old, now);
+    }
+    counts_[index(now)] += std::exchange(counts_[index(old)], 0);
+    std::vector<std::size_t>&from = users_[index(old)], &to = users_[index(now)];
+    if (to.size() < from.size()) std::swap(from, to);
+    to.insert(to.end(), from.begin(), from.end());
+    from.clear();
+  }
+
+ private:
+  template <class F>
+  void list(const Graph& g, std::size_t node, F&& each_use) {
+    const auto use = [&](ValueId v) {
+      if (v == no_value) return;
+      each_use(v);
+      if (users_[index(v)].empty() || users_[index(v)].back() != node)
+        users_[index(v)].push_back(node);
+    };
+    std::ranges::for_each(g.nodes[node].inputs, use);
+    for (const Subgraph& s : g.nodes[node].subgraphs) std::ranges::for_each(s.captures, use);
+  }
+
+  std::vector<int> counts_;
+  std::vector<std::vector<std::size_t>> users_;  // nodes; one that left may be listed still
+};
 
 bool same_codes(const TensorType& a, const TensorType& b) {
   return a.dtype == b.dtype && a.quant == b.quant;
 }
 
+/// Whether `after` says all that `before` says, and the same. More may be known: what shape
+/// arithmetic or a folded constant found out.
+bool keeps_type(const TensorType& before, const TensorType& after) {
+  if (before.dtype != DType::undefined && before.dtype != after.dtype) return false;
+  // Rules are written for numbers. Where a node in between rounds to codes, or the result has
+  // other codes, the replacement is not equal.
+  if ((before.quantised() || after.quantised()) && !same_codes(before, after)) return false;
+  if (!before.ranked) return true;
+  if (!after.ranked || before.rank() != after.rank()) return false;
+  for (std::size_t i = 0; i < before.dims.size(); i++) {
+    const Dim &b = before.dims[i], &a = after.dims[i];
+    if ((b.known() || !b.symbol.empty()) && !b.same(a)) return false;
+  }
+  return true;
+}
+
+/// Room for what one rule adds: rules hold pointers to nodes and types meanwhile.
+template <class T>
+void make_room(std::vector<T>& list, std::size_t more) {
+  if (list.capacity() - list.size() < more) list.reserve(2 * list.size() + more);
+}
+
 /// One sweep over the nodes; true if something changed.
 bool sweep(const Pass& pass, Graph& g) {
-  std::vector<int> uses = use_counts(g);
+  Uses uses(g);
   bool changed = false;
   for (std::size_t i = 0, count = g.nodes.size(); i < count; i++) {
     const Node& n = g.nodes[i];
     // A node replaced in this sweep is dead already.
-    const bool live = std::any_of(n.outputs.begin(), n.outputs.end(),
-                                  [&](ValueId v) { return v != no_value && uses[index(v)] > 0; });
+    const bool live = std::any_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) {
+      return v != no_value && uses.counts()[index(v)] > 0;
+    });
     if (!live || n.output() == no_value) continue;  // rules replace the first output
     const std::size_t nodes = g.nodes.size(), values = g.values.size();
-    // Rules hold pointers to nodes and types while they add a few.
-    g.nodes.reserve(nodes + 32);
-    g.values.reserve(values + 64);
-    Match match(g, i, uses);
+    make_room(g.nodes, 32);
+    make_room(g.values, 64);
+    Match match(g, i, uses.counts());
     bool done = pass.rewrite(match);
     for (const auto& [old, now] : match.replaced()) {
-      const TensorType &before = g[old].type, &after = g[now].type;
-      done = done && (!contains(g.outputs, old) || can_take_name(g, now));
-      // Rules are written for numbers. Where a node in between rounds to codes, or the result has
-      // other codes, the replacement is not equal.
-      if (before.quantised() || after.quantised()) done = done && same_codes(before, after);
+      done = done && keeps_type(g[old].type, g[now].type) &&
+             (!contains(g.outputs, old) || can_take_name(g, now));
     }
     if (!done) {
       g.nodes.resize(nodes);
       g.values.resize(values);
       continue;
     }
-    for (const auto& [old, now] : match.replaced()) {
-      const TensorType &before = g[old].type, &after = g[now].type;
-      if (before.dtype != after.dtype && before.dtype != DType::undefined &&
-          after.dtype != DType::undefined)
-        fail(Code::internal, "this is a bug: a pass makes ", print(after), " of '", g[old].name,
-             "', which is ", print(before), ", at node ", describe(g.nodes[i]));
-      substitute(g, old, now);
-    }
+    uses.add_nodes(g, nodes);
+    for (const auto& [old, now] : match.replaced()) uses.substitute(g, old, now);
     changed = true;
-    uses = use_counts(g);
   }
   if (changed) {
     sort_nodes(g);
     g = tidy(g);
   }
   return changed;
+}
+
+/// Inputs and outputs of the whole graph stay as they are.
+void check_border(const Graph& before, const Graph& after) {
+  const auto same = [&](const std::vector<ValueId>& a, const std::vector<ValueId>& b) {
+    bool ok = a.size() == b.size();
+    for (std::size_t i = 0; ok && i < a.size(); i++)
+      ok = before[a[i]].name == after[b[i]].name && keeps_type(before[a[i]].type, after[b[i]].type);
+    return ok;
+  };
+  check(same(before.inputs, after.inputs) && same(before.outputs, after.outputs),
+        "a pass changes the inputs or outputs of the graph");
 }
 
 }  // namespace
@@ -106,6 +172,12 @@ std::optional<double> Match::scalar(ValueId v) const {
   return known ? std::optional(out) : std::nullopt;
 }
 
+std::optional<double> Match::scalar(ValueId v, ValueId x) const {
+  const TensorType& t = type(x);
+  const int rank = v == no_value ? 0 : type(v).rank();
+  return rank == 0 || (t.ranked && rank <= t.rank()) ? scalar(v) : std::nullopt;
+}
+
 ValueId Match::add_constant(Tensor tensor) { return g_.add_constant({}, std::move(tensor)); }
 
 ValueId Match::add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes) {
@@ -131,7 +203,11 @@ ValueId Match::add_node(Node n) {
 }
 
 Graph apply(const Pass& pass, const Graph& from) {
-  if (pass.run) return tidy(pass.run(from));
+  if (pass.run) {
+    Graph g = tidy(pass.run(from));
+    check_border(from, g);
+    return g;
+  }
   Graph g = tidy(from);
   for (int round = 0; sweep(pass, g); round++)
     check(round < 1000, "a pass does not come to an end");

@@ -42,6 +42,9 @@ class Match {
   const Tensor* constant(ValueId v) const { return g_.constant(v); }
   /// The one element of a float (f32, f64, f16) or integer constant, as double.
   std::optional<double> scalar(ValueId v) const;
+  /// The same where the constant broadcasts with x and leaves x its dims: a constant of higher rank
+  /// would give the result axes that x has not.
+  std::optional<double> scalar(ValueId v, ValueId beside_x) const;
   /// Uses by nodes, captures and as outputs of the graph.
   int uses(ValueId v) const { return index(v) < uses_.size() ? uses_[index(v)] : 1; }
   bool is_output(ValueId v) const;
@@ -51,7 +54,8 @@ class Match {
   ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {});
   ValueId add_node(Node node);
   /// Everyone who used `old` (an output of this node) shall use `now`. Outputs of the graph keep
-  /// their names; where that is impossible, the whole rewrite is dropped.
+  /// their names, and every value keeps its type, dims included; where that is impossible, the
+  /// whole rewrite is dropped.
   void replace(ValueId old, ValueId now) { replaced_.emplace_back(old, now); }
 
   std::span<const std::pair<ValueId, ValueId>> replaced() const { return replaced_; }
@@ -70,7 +74,8 @@ struct Pass {
   std::string_view doc;
   /// Looks at the node; calls replace() and returns true, or returns false.
   bool (*rewrite)(Match&) = nullptr;
-  /// Or: the new graph, equal to the old one where nothing was to do. Must treat subgraphs too.
+  /// Or: the new graph, equal to the old one where nothing was to do. Must treat subgraphs too, and
+  /// leave the types of inputs and outputs.
   Graph (*run)(const Graph&) = nullptr;
   List<PassCase> cases;
 };

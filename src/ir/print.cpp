@@ -96,6 +96,13 @@ class Printer {
     if (g.numbers != Rounding::f32_even)
       out += g.numbers == Rounding::fixed31_single ? " numbers=fixed31_single"
                                                    : " numbers=fixed31_double";
+    if (!g.states.empty()) {
+      const auto state = [&](const StateSlot& s) {
+        return word(g[g.inputs[s.input]].name) + " = " + word(g[g.outputs[s.output]].name) +
+               (s.capacity > 0 ? str(" ", s.capacity) : "");
+      };
+      out += " states (" + joined(g.states, state) + ")";
+    }
     out += " {\n";
     std::vector<bool> shown(g.values.size());
     const auto constant = [&](ValueId v) {
@@ -191,11 +198,13 @@ std::string print(const TensorType& t) {
                         "]"
                   : "[*]";
   if (t.quantised()) {
-    const bool many = t.quant.scale.size() > 1;
+    const bool many = t.quant.scale.size() > 1 || t.quant.block > 0;
     const std::string scales = joined(t.quant.scale, real<float>);
     const std::string zeros =
         joined(t.quant.zero_point, [](std::int32_t z) { return std::to_string(z); });
-    out += many ? fmt::format(" q([{}], [{}], axis={})", scales, zeros, t.quant.axis)
+    const std::string block =
+        t.quant.block > 0 ? fmt::format(", block={}", t.quant.block) : std::string();
+    out += many ? fmt::format(" q([{}], [{}], axis={}{})", scales, zeros, t.quant.axis, block)
                 : fmt::format(" q({}, {})", scales, zeros);
   }
   return out;

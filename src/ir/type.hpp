@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor/tensor.hpp"
+#include "tensor/quant.hpp"
 
 namespace longshore {
 
@@ -29,20 +29,6 @@ struct Dim {
   bool operator==(const Dim&) const = default;
 };
 using Dims = std::vector<Dim>;
-
-/// x = scale * (q - zero_point): one entry for the whole tensor, or one for each index of `axis`.
-/// Empty: not quantised.
-struct Quantisation {
-  std::vector<float> scale;
-  std::vector<std::int32_t> zero_point;  // as many as scales
-  int axis = 0;                          // used when there are several
-
-  bool present() const { return !scale.empty(); }
-  QuantView view() const {
-    return {scale.data(), zero_point.data(), static_cast<std::int64_t>(scale.size()), axis};
-  }
-  bool operator==(const Quantisation&) const = default;
-};
 
 /// What is known of a value before the graph runs. dtype undefined: not known at all.
 struct TensorType {

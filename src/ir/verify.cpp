@@ -66,6 +66,12 @@ void verify_structure(const Graph& g) {
     const Quantisation& q = g.values[i].type.quant;
     if (q.scale.size() != q.zero_point.size())
       broken("value '" + g.values[i].name + "' has scales without zero points");
+    const TensorType& t = g.values[i].type;
+    Shape dims;
+    if (t.ranked && t.rank() <= max_rank)
+      for (const Dim& d : t.dims) dims.push(d.value);
+    if (q.scale.size() > 1 && t.ranked && !quant_fits(q.view(), dims))
+      broken("value '" + g.values[i].name + "' has scales that do not fit its dims");
     for (float s : q.scale)
       if (!(s > 0)) broken("value '" + g.values[i].name + "' has a scale that is not positive");
   }
@@ -88,6 +94,14 @@ bool compatible(const TensorType& a, const TensorType& b) {
 
 void verify(const Graph& g) {
   verify_structure(g);
+  for (const StateSlot& s : g.states) {
+    if (s.input >= g.inputs.size() || s.output >= g.outputs.size())
+      broken("a state has no input or no output");
+    const TensorType &in = g[g.inputs[s.input]].type, &out = g[g.outputs[s.output]].type;
+    if (!compatible(in, out) || !(in.quant == out.quant))
+      broken(str("the state '", g[g.inputs[s.input]].name, "' is ", print(in), ", what it becomes ",
+                 print(out)));
+  }
   const Graph again = infer(g);
   for (std::size_t i = 0; i < g.values.size(); i++)
     if (!compatible(g.values[i].type, again.values[i].type))

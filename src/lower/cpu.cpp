@@ -29,7 +29,7 @@ SharedBlob ConstantPool::finish() {
   return make_blob(std::move(bytes_));
 }
 
-ProgramValue program_value(const Value& value, ConstantPool& pool) {
+ProgramValue program_value(const Value& value) {
   ProgramValue out;
   out.name = value.name;
   out.dtype = value.type.dtype;
@@ -38,18 +38,23 @@ ProgramValue program_value(const Value& value, ConstantPool& pool) {
   out.known_rank = value.type.ranked && value.type.rank() <= max_rank;
   if (out.known_rank)
     for (const Dim& d : value.type.dims) out.shape.push(d.value);
-  out.scale = value.type.quant.scale;
-  out.zero_point = value.type.quant.zero_point;
-  out.axis = value.type.quant.axis;
+  out.quantisation = value.type.quant;
   if (value.constant.present()) {
     out.storage = Storage::constant;
-    out.offset = pool.add(value.constant);
+    out.constant = value.constant.blob;
   }
   return out;
 }
 
+ProgramValue program_value(const Value& value, ConstantPool& pool) {
+  ProgramValue out = program_value(value);
+  if (out.constant) out.offset = pool.add(value.constant);
+  out.constant = nullptr;
+  return out;
+}
+
 bool is_view(const Graph& g, const Node& node) {
-  if (node.op->form != Form::view || node.outputs.size() != 1 || node.input(0) == no_value)
+  if (!node.op->view || node.outputs.size() != 1 || node.input(0) == no_value)
     return false;
   const TensorType &in = g[node.inputs[0]].type, &out = g[node.outputs[0]].type;
   const std::optional<Shape> from = in.shape(), to = out.shape();
@@ -68,11 +73,11 @@ std::uint32_t id(ValueId v) { return v == no_value ? no_index : static_cast<std:
 bool same_place(const ProgramValue& a, const ProgramValue& b, std::uint32_t a_index) {
   if (b.storage == Storage::view)
     return b.view_of == (a.storage == Storage::view ? a.view_of : a_index);
-  return a.storage == b.storage && a.offset == b.offset &&
+  return a.storage == b.storage && a.offset == b.offset && a.constant == b.constant &&
          (a.storage == Storage::arena || a.storage == Storage::constant);
 }
 
-Program lower_graph(const Graph&, ConstantPool&);
+Program lower_graph(const Graph&, ConstantPool*);
 
 /// Decides storage and, through the arena planner, the offsets of all values.
 class Placer {
@@ -129,6 +134,7 @@ class Placer {
       case Storage::constant:
         value.storage = Storage::constant;
         value.offset = source.offset;
+        value.constant = source.constant;
         break;
       case Storage::view:
         value.storage = Storage::view;
@@ -150,8 +156,7 @@ class Placer {
     buffer_[index(v)] = static_cast<std::uint32_t>(buffers_.size());
     plan::Buffer buffer{size_of(value), step, step};
     // Element i of an element-wise output depends on element i of an input of the same dims.
-    const bool elementwise = node.op->form == Form::eltwise || node.op->form == Form::table;
-    if (elementwise && node.outputs.size() == 1) {
+    if (node.op->elementwise && node.outputs.size() == 1) {
       for (ValueId in : node.inputs) {
         if (in == no_value || buffer_[index(in)] == plan::no_buffer) continue;
         const ProgramValue& source = p_.values[index(in)];
@@ -169,25 +174,28 @@ class Placer {
   std::vector<plan::Buffer> buffers_;
 };
 
-Program lower_graph(const Graph& g, ConstantPool& pool) {
+void add_step(Program&, const Graph&, const Node&, ConstantPool*);
+
+/// Constants go into the pool, or stay where they are without one.
+Program lower_graph(const Graph& g, ConstantPool* pool) {
   Program p;
   p.numbers = g.numbers;
-  for (const Value& v : g.values) p.values.push_back(program_value(v, pool));
+  p.states = g.states;
+  for (const Value& v : g.values)
+    p.values.push_back(pool ? program_value(v, *pool) : program_value(v));
   for (ValueId v : g.inputs) p.inputs.push_back(id(v));
   for (ValueId v : g.outputs) p.outputs.push_back(id(v));
   for (ValueId v : g.captured) p.captured.push_back(id(v));
   Placer(p, g).run();
   for (const Node& node : g.nodes) {
     p.layers.push_back(node.origin.name);
-    add_cpu_step(p, g, node, pool);
+    add_step(p, g, node, pool);
     p.steps.back().layer = static_cast<std::uint32_t>(p.layers.size() - 1);
   }
   return p;
 }
 
-}  // namespace
-
-void add_cpu_step(Program& program, const Graph& g, const Node& node, ConstantPool& pool) {
+void add_step(Program& program, const Graph& g, const Node& node, ConstantPool* pool) {
   if (!node.op->eval) fail(Code::internal, "node ", describe(node), " has no meaning of its own");
   Step step;
   step.domain = node.op->domain;
@@ -206,17 +214,21 @@ void add_cpu_step(Program& program, const Graph& g, const Node& node, ConstantPo
   program.steps.push_back(std::move(step));
 }
 
+}  // namespace
+
+void add_cpu_step(Program& program, const Graph& g, const Node& node) {
+  add_step(program, g, node, nullptr);
+}
+void add_cpu_step(Program& program, const Graph& g, const Node& node, ConstantPool& pool) {
+  add_step(program, g, node, &pool);
+}
+
 void set_constants(Program& program, const SharedBlob& constants) {
   program.constants = constants;
   for (Step& step : program.steps)
     for (NestedProgram& nested : step.nested) set_constants(nested.program, constants);
 }
 
-Program lower_cpu(const Graph& g) {
-  ConstantPool pool;
-  Program program = lower_graph(g, pool);
-  set_constants(program, pool.finish());
-  return program;
-}
+Program lower_cpu(const Graph& g) { return lower_graph(g, nullptr); }
 
 }  // namespace longshore::lower

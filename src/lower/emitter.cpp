@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
+#include "program/instructions/mark.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 #include "base/error.hpp"
 
 namespace longshore::lower {
 namespace {
 
-constexpr AccessMap::Latest nothing = {-1, -1, -1, -1, -1, -1};
-
-void raise(AccessMap::Latest& to, const AccessMap::Latest& by) {
-  for (std::size_t e = 0; e < to.size(); e++) to[e] = std::max(to[e], by[e]);
-}
+constexpr std::uint64_t most_runs = 4096;  // of one region that are looked at singly
 
 }  // namespace
 
@@ -25,21 +24,30 @@ void AccessMap::split(std::uint64_t at) {
   pieces_.emplace(at, tail);
 }
 
+void AccessMap::access(const Region& region, int engine, std::int32_t at, Progress& after) {
+  const Region r = region.merged();
+  if (r.count[0] * r.count[1] * r.count[2] > most_runs)
+    return access(region.address, region.end(), region.write, engine, at, after);
+  each_run(r, [&](std::uint64_t from, std::uint64_t to) {
+    access(from, to, region.write, engine, at, after);
+  });
+}
+
 void AccessMap::access(std::uint64_t from, std::uint64_t to, bool write, int engine,
-                       std::int64_t at, Latest& after) {
+                       std::int32_t at, Progress& after) {
   if (from >= to) return;
-  const auto e = static_cast<std::size_t>(engine);
+  const int e = engine;
   split(from);
   split(to);
   auto piece = pieces_.lower_bound(from);
   for (auto p = piece; p != pieces_.end() && p->first < to; ++p) {
-    raise(after, p->second.writer);
-    if (write) raise(after, p->second.reader);
+    after.raise(p->second.writer);
+    if (write) after.raise(p->second.reader);
   }
   if (write) {
     // Later accesses wait for this one, which waits for all before it.
     while (piece != pieces_.end() && piece->first < to) piece = pieces_.erase(piece);
-    Piece now{to, nothing, nothing};
+    Piece now{to, {}, {}};
     now.writer[e] = at;
     pieces_.emplace(from, now);
     return;
@@ -48,13 +56,13 @@ void AccessMap::access(std::uint64_t from, std::uint64_t to, bool write, int eng
   while (next < to) {
     auto p = pieces_.lower_bound(next);
     if (p == pieces_.end() || p->first >= to) {
-      Piece fresh{to, nothing, nothing};
+      Piece fresh{to, {}, {}};
       fresh.reader[e] = at;
       pieces_.emplace(next, fresh);
       return;
     }
     if (p->first > next) {
-      Piece fresh{p->first, nothing, nothing};
+      Piece fresh{p->first, {}, {}};
       fresh.reader[e] = at;
       pieces_.emplace(next, fresh);
     }
@@ -102,8 +110,20 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> RangeSet::touching(std::uin
   return out;
 }
 
-Emitter::Emitter(Program& program) : program_(program) {
-  for (AccessMap::Latest& c : clock_) c = nothing;
+std::vector<std::pair<std::uint64_t, std::uint64_t>> RangeSet::inside(std::uint64_t from,
+                                                                      std::uint64_t to) const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> out = touching(from, to);
+  for (auto& [begin, end] : out) begin = std::max(begin, from), end = std::min(end, to);
+  return out;
+}
+
+Emitter::Emitter(Program& program) : program_(program) {}
+
+bool Emitter::same_queue(int a, int b) {
+  const auto plain = [](int e) {
+    return is_tap(e) ? e - tap_queue + static_cast<int>(Queue::dma_out) : e;
+  };
+  return plain(a) == plain(b);
 }
 
 std::uint64_t Emitter::first_line(std::uint64_t at) const {
@@ -117,31 +137,38 @@ std::uint64_t Emitter::past_lines(std::uint64_t at) const {
 
 Emitter::Entry& Emitter::begin(int engine) {
   entries_[engine].push_back({.engine = engine});
-  if (engine == 1 || engine == tap_engine)
-    out_order_.emplace_back(engine, static_cast<std::uint32_t>(entries_[engine].size() - 1));
+  if (same_queue(engine, engine / Progress::per_core * Progress::per_core +
+                             static_cast<int>(Queue::dma_out)))
+    out_order_[engine / Progress::per_core].emplace_back(
+        engine, static_cast<std::uint32_t>(entries_[engine].size() - 1));
   return entries_[engine].back();
 }
 
-void Emitter::depend(Entry& entry, const AccessMap::Latest& after) {
-  AccessMap::Latest& clock = clock_[entry.engine];
-  const auto same_queue = [&](int e) {
-    return e == entry.engine || (entry.engine == tap_engine && e == 1) ||
-           (entry.engine == 1 && e == tap_engine);
-  };
+void Emitter::depend(Entry& entry, const Progress& after) {
+  Progress& clock = clock_[entry.engine];
   // The engine that knows most first: its knowledge may make other waits needless.
-  for (int e = count; e-- > 0;) {
-    const std::int64_t need = after[static_cast<std::size_t>(e)];
-    if (same_queue(e) || need <= clock[static_cast<std::size_t>(e)]) continue;
+  for (int e = Progress::most; e-- > 0;) {
+    const std::int32_t need = after[e];
+    if (same_queue(e, entry.engine) || need <= clock[e]) continue;
     entry.waits.push_back(e);
-    entries_[e][static_cast<std::size_t>(need)].signals.push_back(entry.engine);
-    if (e != tap_engine) {
-      const std::int64_t taps = clock[tap_engine];
-      raise(clock, entries_[e][static_cast<std::size_t>(need)].known);
-      clock[tap_engine] = taps;  // what taps add must not change how the rest waits
+    Entry& source = entries_[e][static_cast<std::size_t>(need)];
+    source.signals.push_back(entry.engine);
+    if (!is_tap(e)) {
+      Progress known = source.known;
+      for (int t = 0; t < Progress::most; t++)
+        if (is_tap(t)) known[t] = -1;  // what taps add must not change how the rest waits
+      clock.raise(known);
     }
-    clock[static_cast<std::size_t>(e)] = need;
+    clock[e] = need;
   }
   entry.known = clock;
+}
+
+void Emitter::record(const Instruction& instruction, int engine, std::int32_t at, Progress& after) {
+  for (const Region& r : regions_of(instruction)) {
+    if (r.space == Space::sram) sram(instruction.core).access(r, engine, at, after);
+    if (r.space == Space::arena) arena_.access(r, engine, at, after);
+  }
 }
 
 void Emitter::settle(std::uint64_t from, std::uint64_t to) {
@@ -156,63 +183,78 @@ void Emitter::settle(std::uint64_t from, std::uint64_t to) {
 }
 
 void Emitter::npu(Instruction instruction) {
-  const Regions regions = regions_of(instruction);
+  if (instruction.core >= std::min<std::uint32_t>(program_.machine.cores, Progress::most_cores))
+    fail(Code::unsupported, "a task for core ", static_cast<int>(instruction.core), "; ",
+         program_.machine.name, " has ", program_.machine.cores, ", and at most ",
+         Progress::most_cores, " are used");
   const bool cached = !program_.machine.coherent;
-  for (const Region& r : regions)
-    if (r.space == Space::arena && cached) settle(r.address, r.end());
-  const int engine = static_cast<int>(instruction.queue);
+  if (cached)
+    for (const Region& r : regions_of(instruction))
+      if (r.space == Space::arena) settle(r.address, r.end());
+  const int engine = engine_of(instruction.core, static_cast<int>(instruction.queue));
   Entry& entry = begin(engine);
-  const auto at = static_cast<std::int64_t>(entries_[engine].size() - 1);
-  AccessMap::Latest after = nothing;
-  for (const Region& r : regions) {
-    if (r.space == Space::constants) continue;
-    (r.space == Space::sram ? sram_ : arena_)
-        .access(r.address, r.end(), r.write, engine, at, after);
-    if (r.space == Space::arena && r.write && cached)
-      stale_.add(first_line(r.address), past_lines(r.end()));
-  }
+  const auto at = static_cast<std::int32_t>(entries_[engine].size() - 1);
+  Progress after;
+  record(instruction, engine, at, after);
+  if (cached)
+    for (const Region& r : regions_of(instruction))
+      if (r.space == Space::arena && r.write) stale_.add(first_line(r.address), past_lines(r.end()));
   depend(entry, after);
   entry.item = static_cast<std::uint32_t>(instructions_.size());
   instructions_.push_back(std::move(instruction));
 }
 
 void Emitter::tap(Instruction instruction) {
-  Entry& entry = begin(tap_engine);
-  const auto at = static_cast<std::int64_t>(entries_[tap_engine].size() - 1);
-  AccessMap::Latest after = nothing;
-  for (const Region& r : regions_of(instruction))
-    if (r.space != Space::constants)
-      (r.space == Space::sram ? sram_ : arena_)
-          .access(r.address, r.end(), r.write, tap_engine, at, after);
+  const int engine = engine_of(instruction.core, tap_queue);
+  Entry& entry = begin(engine);
+  Progress after;
+  record(instruction, engine, static_cast<std::int32_t>(entries_[engine].size() - 1), after);
   depend(entry, after);
   entry.item = static_cast<std::uint32_t>(instructions_.size());
   instructions_.push_back(std::move(instruction));
 }
 
+/// CPU and NPU share whole cache lines, not bytes.
 void Emitter::cpu_step(Step step, const Ranges& reads, const Ranges& writes) {
   Entry& entry = begin(cpu_engine);
-  const auto at = static_cast<std::int64_t>(entries_[cpu_engine].size() - 1);
-  AccessMap::Latest after = nothing;
-  for (const auto& [from, to] : reads) arena_.access(from, to, false, cpu_engine, at, after);
-  for (const auto& [from, to] : writes) arena_.access(from, to, true, cpu_engine, at, after);
+  const auto at = static_cast<std::int32_t>(entries_[cpu_engine].size() - 1);
+  const bool cached = program_.machine.present && !program_.machine.coherent;
+  Progress after;
+  const auto access = [&](std::uint64_t from, std::uint64_t to, bool write) {
+    arena_.access(cached ? first_line(from) : from, cached ? past_lines(to) : to, write, cpu_engine,
+                  at, after);
+  };
+  for (const auto& [from, to] : reads) access(from, to, false);
+  for (const auto& [from, to] : writes) access(from, to, true);
   depend(entry, after);
   entry.item = static_cast<std::uint32_t>(steps_.size());
   steps_.push_back(std::move(step));
 }
 
+/// Bytes of NPU results that the CPU is about to see, and only those: their lines are forgotten.
+void Emitter::refresh(std::uint64_t from, std::uint64_t to, std::uint32_t layer) {
+  for (const auto& [begin, end] : stale_.inside(first_line(from), past_lines(to))) {
+    settle(begin, end);  // a dirty line would be lost
+    Step fresh;
+    fresh.kind = Step::Kind::invalidate;
+    fresh.offset = begin;
+    fresh.bytes = end - begin;
+    fresh.layer = layer;
+    stale_.remove(begin, end);
+    cpu_step(std::move(fresh), {{begin, end}}, {});
+  }
+}
+
 void Emitter::cpu(Step step, const Ranges& reads, const Ranges& writes) {
   const bool cached = program_.machine.present && !program_.machine.coherent;
-  if (cached)
-    for (const auto& [from, to] : reads)
-      for (const auto& [begin, end] : stale_.touching(from, to)) {
-        Step fresh;
-        fresh.kind = Step::Kind::invalidate;
-        fresh.offset = begin;
-        fresh.bytes = end - begin;
-        fresh.layer = step.layer;
-        stale_.remove(begin, end);
-        cpu_step(std::move(fresh), {{begin, end}}, {});
-      }
+  if (cached) {
+    for (const auto& [from, to] : reads) refresh(from, to, step.layer);
+    // A line that is written in part keeps what the NPU wrote beside it.
+    for (const auto& [from, to] : writes) {
+      if (first_line(from) != from) refresh(first_line(from), from, step.layer);
+      if (past_lines(to) != to) refresh(to, past_lines(to), step.layer);
+    }
+  }
   cpu_step(std::move(step), reads, writes);
   if (!cached) return;
   for (const auto& [from, to] : writes) {
@@ -222,23 +264,17 @@ void Emitter::cpu(Step step, const Ranges& reads, const Ranges& writes) {
 }
 
 void Emitter::hand_over(const Ranges& reads, bool taps) {
-  const auto visit = [&](std::uint64_t from, std::uint64_t to) {
-    Step fresh;
-    fresh.kind = Step::Kind::invalidate;
-    fresh.offset = from;
-    fresh.bytes = to - from;
-    cpu_step(std::move(fresh), {{from, to}}, {});
-  };
   const bool cached = program_.machine.present && !program_.machine.coherent;
   for (const auto& [from, to] : reads) {
-    if (taps || !cached) {
-      visit(first_line(from), past_lines(to));
+    if (cached && !taps) {
+      refresh(from, to, no_index);
       continue;
     }
-    for (const auto& [begin, end] : stale_.touching(from, to)) {
-      stale_.remove(begin, end);
-      visit(begin, end);
-    }
+    Step fresh;
+    fresh.kind = Step::Kind::invalidate;
+    fresh.offset = first_line(from);
+    fresh.bytes = past_lines(to) - first_line(from);
+    cpu_step(std::move(fresh), {{first_line(from), past_lines(to)}}, {});
   }
 }
 
@@ -246,51 +282,21 @@ std::uint32_t Emitter::semaphore(int from, int to) { return semaphores_.at({from
 
 void Emitter::finish() {
   // Numbers for the pairs that occur, those of taps last.
-  for (const bool taps : {false, true}) {
-    for (int e = 0; e < count; e++)
-      for (const Entry& entry : entries_[e])
-        for (int from : entry.waits) {
-          const bool tapped = e == tap_engine || from == tap_engine;
-          if (tapped == taps) semaphores_.emplace(std::pair(from, e), 0);
-        }
-    if (!taps) {
-      for (auto& [pair, number] : semaphores_) number = base_semaphores_++;
-    } else {
-      std::uint32_t next = base_semaphores_;
-      for (auto& [pair, number] : semaphores_)
-        if (pair.first == tap_engine || pair.second == tap_engine) number = next++;
-      if (next > program_.machine.semaphores && program_.machine.present)
-        fail(Code::unsupported, "the program needs ", next, " semaphores; ", program_.machine.name,
-             " has ", program_.machine.semaphores);
-    }
-  }
-  const auto queue_of = [&](int engine) {
-    return engine == tap_engine ? Queue::dma_out : Queue(engine);
-  };
-  const auto write = [&](const Entry& entry, std::vector<Instruction>& to, std::uint32_t& layer) {
-    const Instruction& instruction = instructions_[entry.item];
-    const Queue queue = queue_of(entry.engine);
-    for (int from : entry.waits)
-      to.push_back({queue, 0, instruction.layer, Wait{semaphore(from, entry.engine), 1}});
-    if (entry.engine != tap_engine && instruction.layer != layer) {
-      if (layer != no_index) to.push_back({queue, 0, layer, Mark{false}});
-      to.push_back({queue, 0, instruction.layer, Mark{true}});
-      layer = instruction.layer;
-    }
-    to.push_back(instruction);
-    for (int target : entry.signals)
-      to.push_back({queue, 0, instruction.layer, Signal{semaphore(entry.engine, target), 1}});
-  };
-  for (int e = 0; e < queue_count; e++) {
-    std::vector<Instruction>& to = program_.queues[e];
-    std::uint32_t layer = no_index;
-    if (e == static_cast<int>(Queue::dma_out)) {
-      for (const auto& [engine, at] : out_order_) write(entries_[engine][at], to, layer);
-    } else {
-      for (const Entry& entry : entries_[e]) write(entry, to, layer);
-    }
-    if (layer != no_index) to.push_back({Queue(e), 0, layer, Mark{false}});
-  }
+  std::map<std::pair<int, int>, std::uint32_t> tapped;
+  for (const std::vector<Entry>& entries : entries_)
+    for (const Entry& entry : entries)
+      for (int from : entry.waits)
+        (is_tap(entry.engine) || is_tap(from) ? tapped : semaphores_)
+            .emplace(std::pair(from, entry.engine), 0);
+  for (auto& [pair, number] : semaphores_) number = base_semaphores_++;
+  std::uint32_t next = base_semaphores_;
+  for (auto& [pair, number] : tapped) number = next++;
+  semaphores_.merge(tapped);
+  if (next > program_.machine.semaphores && program_.machine.present)
+    fail(Code::unsupported, "the program needs ", next, " semaphores; ", program_.machine.name,
+         " has ", program_.machine.semaphores);
+  for (int core = 0; core < Progress::most_cores; core++)
+    for (int q = 0; q < queue_count; q++) write_queue(core, static_cast<Queue>(q));
   for (const Entry& entry : entries_[cpu_engine]) {
     Step& step = steps_[entry.item];
     const auto control = [&](Step::Kind kind, std::uint32_t number) {
@@ -311,6 +317,31 @@ void Emitter::finish() {
       program_.steps.push_back(std::move(s));
     }
   }
+}
+
+void Emitter::write_queue(int core, Queue queue) {
+  std::vector<Instruction>& to = program_.queues[static_cast<int>(queue)];
+  std::uint32_t layer = no_index;
+  const auto c = static_cast<std::uint8_t>(core);
+  const auto write = [&](const Entry& entry) {
+    const Instruction& instruction = instructions_[entry.item];
+    for (int from : entry.waits)
+      to.push_back({queue, c, instruction.layer, Wait{semaphore(from, entry.engine), 1}});
+    if (!is_tap(entry.engine) && instruction.layer != layer) {
+      if (layer != no_index) to.push_back({queue, c, layer, Mark{false}});
+      to.push_back({queue, c, instruction.layer, Mark{true}});
+      layer = instruction.layer;
+    }
+    to.push_back(instruction);
+    for (int target : entry.signals)
+      to.push_back({queue, c, instruction.layer, Signal{semaphore(entry.engine, target), 1}});
+  };
+  if (queue == Queue::dma_out) {
+    for (const auto& [engine, at] : out_order_[core]) write(entries_[engine][at]);
+  } else {
+    for (const Entry& entry : entries_[engine_of(c, static_cast<int>(queue))]) write(entry);
+  }
+  if (layer != no_index) to.push_back({queue, c, layer, Mark{false}});
 }
 
 }  // namespace longshore::lower

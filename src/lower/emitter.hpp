@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <map>
 #include <vector>
@@ -8,20 +9,35 @@
 
 namespace longshore::lower {
 
+/// How far each engine has come: indices of its last access, -1 for none. Engines are (core, queue),
+/// the taps of each core and the CPU.
+struct Progress {
+  static constexpr int most_cores = 4, per_core = queue_count + 1;
+  static constexpr int most = most_cores * per_core + 1;
+  std::array<std::int32_t, most> last;
+
+  Progress() { last.fill(-1); }
+  std::int32_t& operator[](int engine) { return last[static_cast<std::size_t>(engine)]; }
+  std::int32_t operator[](int engine) const { return last[static_cast<std::size_t>(engine)]; }
+  void raise(const Progress& by) {
+    for (std::size_t e = 0; e < last.size(); e++) last[e] = std::max(last[e], by.last[e]);
+  }
+};
+
 /// The last accesses to each byte of one memory, as intervals.
 class AccessMap {
  public:
-  static constexpr int engines = 6;                  // four NPU queues, the CPU, taps
-  using Latest = std::array<std::int64_t, engines>;  // index within the engine; -1: none
-
   /// Raises `after` to what an access to [from, to) has to wait for, and records the access.
-  void access(std::uint64_t from, std::uint64_t to, bool write, int engine, std::int64_t at,
-              Latest& after);
+  void access(std::uint64_t from, std::uint64_t to, bool write, int engine, std::int32_t at,
+              Progress& after);
+  /// The same for every run of a region: accesses that share no byte never wait for each other. A
+  /// region of very many runs counts as the interval around it.
+  void access(const Region&, int engine, std::int32_t at, Progress& after);
 
  private:
   struct Piece {
     std::uint64_t end = 0;
-    Latest writer, reader;
+    Progress writer, reader;
   };
   void split(std::uint64_t at);
   std::map<std::uint64_t, Piece> pieces_;
@@ -35,6 +51,9 @@ class RangeSet {
   /// The whole stored ranges that share a byte with [from, to).
   std::vector<std::pair<std::uint64_t, std::uint64_t>> touching(std::uint64_t from,
                                                                 std::uint64_t to) const;
+  /// What of [from, to) is in the set.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> inside(std::uint64_t from,
+                                                              std::uint64_t to) const;
 
  private:
   std::map<std::uint64_t, std::uint64_t> ranges_;
@@ -63,36 +82,48 @@ class Emitter {
   std::uint32_t first_tap_semaphore() const { return base_semaphores_; }
 
  private:
-  static constexpr int cpu_engine = 4, tap_engine = 5, count = AccessMap::engines;
-  struct Link {
-    int from = 0;
-    std::int64_t after = -1;
-  };
+  static constexpr int tap_queue = queue_count, cpu_engine = Progress::most - 1;
+  static int engine_of(std::uint32_t core, int queue) {
+    return static_cast<int>(core) * Progress::per_core + queue;
+  }
+  static bool is_tap(int engine) {
+    return engine != cpu_engine && engine % Progress::per_core == tap_queue;
+  }
+  /// Taps stand in the queue of the stores of their core.
+  static bool same_queue(int a, int b);
+
   struct Entry {
     int engine = 0;
-    std::uint32_t item = 0;     // into instructions_ or steps_
-    std::vector<int> waits;     // engines to wait for, once each
-    std::vector<int> signals;   // engines to signal when done
-    AccessMap::Latest known{};  // of other engines, when it starts
+    std::uint32_t item = 0;    // into instructions_ or steps_
+    std::vector<int> waits;    // engines to wait for, once each
+    std::vector<int> signals;  // engines to signal when done
+    Progress known;            // of other engines, when it starts
   };
 
   /// Cache lines are cleaned and invalidated whole; buffers of the arena never share one.
   std::uint64_t first_line(std::uint64_t at) const;
   std::uint64_t past_lines(std::uint64_t at) const;
   Entry& begin(int engine);
-  void depend(Entry&, const AccessMap::Latest& after);
+  void depend(Entry&, const Progress& after);
   void cpu_step(Step, const Ranges& reads, const Ranges& writes);
   /// The CPU's unwritten cache lines in the range go to DRAM.
   void settle(std::uint64_t from, std::uint64_t to);
+  /// Invalidates what the NPU wrote of [from, to) since the CPU saw it.
+  void refresh(std::uint64_t from, std::uint64_t to, std::uint32_t layer);
+  void write_queue(int core, Queue);
   std::uint32_t semaphore(int from, int to);
 
   Program& program_;
   std::vector<Instruction> instructions_;
   std::vector<Step> steps_;
-  std::vector<Entry> entries_[count];
-  std::vector<std::pair<int, std::uint32_t>> out_order_;  // dma_out and taps, interleaved
-  AccessMap::Latest clock_[count];
-  AccessMap sram_, arena_;
+  AccessMap& sram(std::uint32_t core) { return sram_[core]; }
+  void record(const Instruction&, int engine, std::int32_t at, Progress& after);
+
+  std::vector<Entry> entries_[Progress::most];
+  /// Stores and taps of each core, interleaved.
+  std::vector<std::pair<int, std::uint32_t>> out_order_[Progress::most_cores];
+  Progress clock_[Progress::most];
+  AccessMap sram_[Progress::most_cores], arena_;
   RangeSet dirty_, stale_;  // in the CPU's cache: not yet in DRAM; older than DRAM
   std::map<std::pair<int, int>, std::uint32_t> semaphores_;
   std::uint32_t base_semaphores_ = 0;

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "program/instructions/dma.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 #include "base/error.hpp"
-#include "lower/layer.hpp"
+#include "lower/task.hpp"
 #include "plan/stages.hpp"
+#include "sim/schedule.hpp"
 
 namespace longshore::lower {
 namespace {
@@ -15,12 +19,16 @@ std::uint32_t id(ValueId v) { return v == no_value ? no_index : static_cast<std:
 class Lowering {
  public:
   Lowering(const plan::Plan& plan, bool taps)
-      : plan_(plan), g_(plan.placement.graph), uses_(g_), emitter_(start(taps)) {}
+      : plan_(plan),
+        g_(plan.placement.graph),
+        uses_(g_),
+        emitter_(start(taps)),
+        tasks_(emitter_, plan, pool_, taps_) {}
 
   Tapped run() {
     for (ValueId v : plan_.staged_inputs) stage(v);
     for (const plan::Item& item : plan_.items)
-      item.npu ? npu(plan_.layers[item.index], item.index) : cpu(item.index);
+      item.npu ? tasks_.emit(plan_.tasks[item.index]) : cpu(item.index);
     Emitter::Ranges outputs, taps;
     for (ValueId v : g_.outputs)
       if (const auto r = range(v)) outputs.push_back(*r);
@@ -45,7 +53,7 @@ class Lowering {
   static std::uint64_t bytes(const ProgramValue& v) {
     return static_cast<std::uint64_t>(v.shape.elements()) * size_bytes(v.dtype);
   }
-  bool npu_node(std::size_t i) const { return plan_.placement.nodes[i].unit == Unit::npu; }
+  bool npu_node(std::size_t i) const { return plan_.placement.nodes[i].on_npu(); }
 
   /// The CPU reads or writes it as a value of its own.
   bool cpu_sees(ValueId v) const {
@@ -67,6 +75,7 @@ class Lowering {
     for (ValueId v : g_.inputs)
       program.inputs.push_back(id(v)), program.values[index(v)].storage = Storage::input;
     for (ValueId v : g_.outputs) program.outputs.push_back(id(v));
+    program.states = g_.states;
     for (std::size_t i = 0; i < g_.values.size(); i++) show_views(ValueId(i), program);
     for (const Node& n : g_.nodes) program.layers.push_back(n.origin.name);
     for (ValueId v : plan_.staged_inputs) {
@@ -108,38 +117,63 @@ class Lowering {
     const ProgramValue& source = program.values[index(def->inputs[0])];
     ProgramValue& to = program.values[index(v)];
     if (source.storage == Storage::constant)
-      to.storage = Storage::constant, to.offset = source.offset;
+      to.storage = Storage::constant, to.offset = source.offset, to.constant = source.constant;
     if (source.storage == Storage::input)
       to.storage = Storage::view, to.view_of = id(def->inputs[0]);
     if (source.storage == Storage::view) to.storage = Storage::view, to.view_of = source.view_of;
   }
 
+  /// A place for every value that the NPU makes bytes of: results of stages, what they are parts of,
+  /// and what shows elements of these.
   void add_taps(Program& program) {
     taps_.resize(g_.values.size());
     std::vector<bool> wanted(g_.values.size());
-    for (const plan::Layer& l : plan_.layers)
-      for (std::size_t s = 0; s < l.stages.size(); s++) {
-        ValueId v = s + 1 == l.stages.size() ? plan::layer_output(g_, l)
-                                             : g_.nodes[l.stages[s].node].output();
-        for (; v != no_value; v = plan_.parts[index(v)].whole) wanted[index(v)] = true;
+    const auto mark = [&](ValueId v) {
+      for (;;) {
+        wanted[index(v)] = true;
+        if (!plan_.aliases[index(v)].part) return;
+        v = plan_.aliases[index(v)].parent;
       }
+    };
+    for (const plan::Layer& l : plan_.layers)
+      for (const plan::Stage& s : l.stages) mark(plan::form_node(plan_, s).result());
     for (const Node& n : g_.nodes)
-      for (ValueId v : n.outputs)
-        if (v != no_value && wanted[index(v)]) add_tap(v, program);
+      for (ValueId v : n.outputs) {
+        if (v == no_value) continue;
+        const plan::Alias& a = plan_.aliases[index(v)];
+        const bool shown = a.parent != no_value && !a.part && taps_[index(a.parent)].present &&
+                           npu_node(static_cast<std::size_t>(g_[v].def));
+        const bool other_dims =
+            a.full && forms::extent_of(g_[v].type) != forms::extent_of(g_[a.parent].type);
+        if (shown && other_dims)
+          add_tap(v, program, taps_[index(a.parent)].offset);
+        else if (wanted[index(v)] || shown)
+          add_tap(v, program, {});
+        else if (npu_node(static_cast<std::size_t>(g_[v].def)) && a.parent != no_value)
+          out_.without_bytes.push_back(v);
+      }
   }
 
-  void add_tap(ValueId v, Program& program) {
-    const Extent e = *extent_of(g_[v].type);
+  /// `shared`: it shows the row-major bytes of another tap.
+  void add_tap(ValueId v, Program& program, std::optional<std::uint64_t> shared) {
+    const std::optional<forms::Extent> e = forms::extent_of(g_[v].type);
+    if (!e) return;
     const auto u = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-    taps_[index(v)] = {program.arena_bytes, {u(e.c * e.h * e.w), u(e.w), 1, u(e.h * e.w)}, true};
+    const std::uint64_t element = size_bytes(g_[v].type.dtype);
+    const std::uint64_t offset = shared.value_or(program.arena_bytes);
+    taps_[index(v)] = {offset,
+                       {u(e->c * e->h * e->w) * element, u(e->w) * element, element,
+                        u(e->h * e->w) * element},
+                       true};
     ConstantPool none;
     Value copy = g_[v];
     copy.constant = {};
     ProgramValue tap = program_value(copy, none);
     tap.name += " (tap)";
     tap.storage = Storage::arena;
-    tap.offset = program.arena_bytes;
-    program.arena_bytes = whole_lines(program.arena_bytes + u(e.elements()));
+    tap.offset = offset;
+    if (!shared)
+      program.arena_bytes = whole_lines(program.arena_bytes + u(e->elements()) * element);
     out_.values.push_back(v);
     out_.at.push_back(static_cast<std::uint32_t>(program.values.size()));
     program.outputs.push_back(static_cast<std::uint32_t>(program.values.size()));
@@ -159,7 +193,7 @@ class Lowering {
     const auto at = static_cast<std::size_t>(std::ranges::find(plan_.staged_inputs, v) -
                                              plan_.staged_inputs.begin());
     Step copy;
-    copy.name = "Identity";
+    copy.kind = Step::Kind::copy;
     copy.inputs = {id(v)};
     copy.outputs = {static_cast<std::uint32_t>(g_.values.size() + at)};
     const ProgramValue& to = p().values[copy.outputs[0]];
@@ -175,7 +209,7 @@ class Lowering {
     Step step = std::move(p().steps.back());
     p().steps.pop_back();
     step.layer = static_cast<std::uint32_t>(i);
-    step.cost_us = step.kind == Step::Kind::view ? 0 : plan_.placement.nodes[i].cpu_us;
+    step.cost_us = step.kind == Step::Kind::view ? 0 : plan_.placement.nodes[i].cpu_us();
     Emitter::Ranges reads, writes;
     if (step.kind != Step::Kind::view) {
       const auto read = [&](ValueId v) {
@@ -189,24 +223,6 @@ class Lowering {
     emitter_.cpu(std::move(step), reads, writes);
   }
 
-  void npu(const plan::Layer& l, std::size_t) {
-    LayerEmitter e(emitter_, plan_, l, pool_, taps_, static_cast<std::uint32_t>(l.head()));
-    switch (l.stages.front().form) {
-      case Form::mac:
-        lower_mac(e);
-        break;
-      case Form::depthwise:
-        lower_depthwise(e);
-        break;
-      case Form::reduce:
-        lower_reduce(e);
-        break;
-      default:
-        lower_tiles(e);
-        break;
-    }
-  }
-
   const plan::Plan& plan_;
   const Graph& g_;
   plan::Uses uses_;
@@ -214,20 +230,43 @@ class Lowering {
   Tapped out_;
   std::vector<TapPlace> taps_;
   Emitter emitter_;
+  TaskEmitter tasks_;
 };
 
 }  // namespace
+
+double layer_ns(const plan::Plan& plan, const plan::Layer& layer) {
+  Program program;
+  program.machine = plan.placement.target.machine;
+  program.numbers = plan.placement.graph.numbers;
+  program.arena_bytes = plan.arena.bytes;
+  for (const Node& n : plan.placement.graph.nodes) program.layers.push_back(n.origin.name);
+  ConstantPool pool;
+  Emitter emitter(program);
+  const std::vector<TapPlace> no_taps;
+  TaskEmitter tasks(emitter, plan, pool, no_taps, false);
+  for (const plan::TileTask& task : plan::layer_tasks(plan, layer, 0)) tasks.emit(layer, task);
+  emitter.finish();
+  Result<Schedule> schedule = longshore::schedule(program);
+  require(schedule.status(), "the simulator cannot time a layer");
+  return schedule->timing.total_ns;
+}
+
+plan::Plan timed_plan(Placement placement, plan::PlanOptions options) {
+  options.time = layer_ns;
+  return plan::make_plan(std::move(placement), options);
+}
 
 Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().program; }
 
 Tapped lower_tapped(const plan::Plan& plan) { return Lowering(plan, true).run(); }
 
 bool is_tap(const Tapped& tapped, const Instruction& i) {
-  if (const auto* wait = std::get_if<Wait>(&i.operation))
+  if (const auto* wait = i.operation.get_if<Wait>())
     return wait->semaphore >= tapped.first_semaphore;
-  if (const auto* signal = std::get_if<Signal>(&i.operation))
+  if (const auto* signal = i.operation.get_if<Signal>())
     return signal->semaphore >= tapped.first_semaphore;
-  const auto* dma = std::get_if<Dma>(&i.operation);
+  const auto* dma = i.operation.get_if<Dma>();
   return dma != nullptr && dma->dram == Dram::arena && dma->dram_address >= tapped.arena_bytes;
 }
 

@@ -8,6 +8,12 @@ namespace longshore::lower {
 /// graph.nodes[i].
 Program lower(const plan::Plan&);
 
+/// Nanoseconds of one layer of the plan running alone: what PlanOptions::time takes.
+double layer_ns(const plan::Plan&, const plan::Layer&);
+
+/// make_plan with that time.
+plan::Plan timed_plan(Placement, plan::PlanOptions = {});
+
 /// The same program with added stores and waits, so that the output of every layer's every stage
 /// can be compared: fused values and those whose memory is used again too.
 struct Tapped {
@@ -16,6 +22,8 @@ struct Tapped {
   std::vector<std::uint32_t> at;      // their places in program.values (row-major, in the arena)
   std::uint32_t first_semaphore = 0;  // taps use semaphores from here on
   std::uint64_t arena_bytes = 0;      // taps lie beyond
+  /// Values of NPU nodes that no tap stores: they show bytes that the NPU did not make.
+  std::vector<ValueId> without_bytes;
   std::size_t value_count = 0, output_count = 0;  // of the untapped program
 };
 Tapped lower_tapped(const plan::Plan&);

@@ -18,11 +18,7 @@ std::span<const std::byte> constants_of(const Program& p) {
 }
 
 /// Index tables would lead anywhere if random, and random parameters are no numbers.
-bool may_be_anything(const Region& r) {
-  const std::string_view operand = r.operand;
-  return r.space != Space::constants && operand != "parameters" && operand != "rows" &&
-         operand != "columns";
-}
+bool may_be_anything(const Region& r) { return r.space != Space::constants && !r.restricted; }
 
 /// One of the two runs: memories, the CPU's view of the arena, and who runs the CPU's steps.
 struct Side {
@@ -60,7 +56,8 @@ class SideBySide {
         random_(seed),
         sram_(program.machine.cores, Flags(program.machine.sram_bytes)),
         dram_(program.arena_bytes),
-        view_(program.machine.coherent ? 0 : program.arena_bytes) {}
+        view_(program.machine.coherent ? 0 : program.arena_bytes),
+        may_{sram_, dram_, view_} {}
 
   Result<ChangeEffect> run() {
     const Result<Schedule> order = schedule(*a_.program);
@@ -74,7 +71,10 @@ class SideBySide {
       else
         LONGSHORE_TRY(instruction(at));
     }
-    for (std::uint32_t v : a_.program->outputs) effect_.reaches_host |= value_differs(v);
+    for (std::uint32_t v : a_.program->outputs) {
+      effect_.reaches_host |= value_differs(v);
+      effect_.may_be_read |= may_have_changed(v);
+    }
     return effect_;
   }
 
@@ -114,6 +114,7 @@ class SideBySide {
     const Regions of_a = regions_of(a), of_b = regions_of(b);
     const bool reads = std::any_of(of_a.begin(), of_a.end(),
                                    [&](const Region& r) { return !r.write && differs(r, core); });
+    follow(of_a, of_b, core, target);
     if (target) LONGSHORE_TRY(try_target(a, b));
     if (reads && !target) {
       reader(a.layer);
@@ -133,6 +134,35 @@ class SideBySide {
       effect_.changed_bytes = std::max(effect_.changed_bytes, count);
     }
     return {};
+  }
+
+  /// The bytes that may differ for some contents: marked where the changed instruction writes,
+  /// cleared where the others do.
+  void follow(const Regions& of_a, const Regions& of_b, int core, bool target) {
+    const auto mark = [&](const Region& r, unsigned char value) {
+      if (r.space == Space::constants) return;
+      Flags& f = r.space == Space::sram ? may_.sram[static_cast<std::size_t>(core)] : may_.dram;
+      each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
+        if (!r.write)
+          effect_.may_be_read |= std::memchr(f.data() + begin, 1, end - begin) != nullptr;
+        else
+          std::memset(f.data() + begin, value, end - begin);
+      });
+    };
+    for (const Region& r : of_a)
+      if (r.write || !target) mark(r, target);
+    for (const Region& r : of_b)
+      if (r.write && target) mark(r, 1);
+  }
+
+  /// Its bytes in the CPU's view.
+  bool may_have_changed(std::uint32_t index) const {
+    if (index == no_index) return false;
+    const ProgramValue& v = a_.program->values[index];
+    if (v.storage != Storage::arena || !v.fixed_shape) return false;
+    const Flags& f = a_.program->machine.coherent ? may_.dram : may_.view;
+    const std::size_t bytes = static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype);
+    return bytes > 0 && std::memchr(f.data() + v.offset, 1, bytes) != nullptr;
   }
 
   static bool same_place(const Regions& regions, const Region& r) {
@@ -160,7 +190,7 @@ class SideBySide {
   /// overflow.
   void scramble(Snapshot& s, const Region& r, const Flags* only) {
     std::vector<std::byte>& bytes = r.space == Space::sram ? s.sram : s.dram;
-    const bool words = std::string_view(r.operand) == "accumulators";
+    const bool words = r.element == 4;
     each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; i++)
         if (!only || (*only)[i]) bytes[i] = static_cast<std::byte>(random_());
@@ -239,6 +269,7 @@ class SideBySide {
     if (s.kind == Step::Kind::clean && !shared) {
       a_.memory.clean(a_.arena, s.offset, s.bytes);
       b_.memory.clean(b_.arena, s.offset, s.bytes);
+      for (std::uint64_t i = s.offset; i < s.offset + s.bytes; i++) may_.dram[i] |= may_.view[i];
       // Only dirty lines moved.
       const auto a = a_.memory.dram(), b = b_.memory.dram();
       for (std::uint64_t i = s.offset; i < s.offset + s.bytes; i++) dram_[i] = a[i] != b[i];
@@ -247,7 +278,12 @@ class SideBySide {
       b_.memory.invalidate(b_.arena, s.offset, s.bytes);
       std::copy_n(dram_.begin() + static_cast<std::ptrdiff_t>(s.offset), s.bytes,
                   view_.begin() + static_cast<std::ptrdiff_t>(s.offset));
-    } else if (s.kind == Step::Kind::op) {
+      std::copy_n(may_.dram.begin() + static_cast<std::ptrdiff_t>(s.offset), s.bytes,
+                  may_.view.begin() + static_cast<std::ptrdiff_t>(s.offset));
+    } else if (computes(s)) {
+      for (std::uint32_t v : s.inputs) effect_.may_be_read |= may_have_changed(v);
+      for (const NestedProgram& n : s.nested)
+        for (std::uint32_t v : n.captures) effect_.may_be_read |= may_have_changed(v);
       if (std::ranges::any_of(s.inputs, [&](std::uint32_t v) { return value_differs(v); })) {
         reader(s.layer);
         effect_.sensitive_reader = true;  // a step of the CPU is not tried with other contents
@@ -262,6 +298,7 @@ class SideBySide {
         if (value.storage != Storage::arena || !value.fixed_shape) continue;
         const std::uint64_t bytes =
             static_cast<std::uint64_t>(value.shape.elements()) * size_bytes(value.dtype);
+        std::memset((shared ? may_.dram : may_.view).data() + value.offset, 0, bytes);
         a_.memory.cpu_wrote(value.offset, bytes);
         b_.memory.cpu_wrote(value.offset, bytes);
       }
@@ -281,6 +318,10 @@ class SideBySide {
   std::mt19937_64 random_;
   std::vector<Flags> sram_;  // 1: the sides differ in that byte
   Flags dram_, view_;
+  struct {
+    std::vector<Flags> sram;
+    Flags dram, view;
+  } may_;  // 1: the sides may differ there for some contents
   bool dynamic_differs_ = false;
   ChangeEffect effect_;
 };
@@ -294,6 +335,7 @@ Result<ChangeEffect> effect_of_change(const Program& program, const Program& cha
 
 void merge(ChangeEffect& to, const ChangeEffect& other) {
   to.control |= other.control;
+  to.may_be_read |= other.may_be_read;
   to.sensitive |= other.sensitive;
   to.sensitive_reader |= other.sensitive_reader;
   to.reaches_host |= other.reaches_host;
@@ -308,22 +350,28 @@ Judgement judge(const ChangeEffect& e, const Program& program) {
     return {timing_only,
             "it moves no bytes, and the verifier has proved that every order it allows gives the "
             "same bytes"};
+  if (!e.may_be_read)
+    return {dead,
+            "proved: no region of anything that follows holds a byte that the instruction writes, "
+            "before or after the change, until it is written again"};
   if (e.changed_bytes == 0 && !e.sensitive)
-    return {dead, str("the operand has no effect: with ", trials,
-                      " random contents of what it reads, the instruction writes the same bytes")};
+    return {not_shown, str("with ", trials,
+                           " random contents of what it reads, the instruction writes the same "
+                           "bytes; this is no proof")};
   if (e.changed_bytes == 0)
     return {
         unnoticed,
         "with other contents the instruction would write other bytes, but not for these samples"};
   if (e.readers.empty() && !e.reaches_host)
-    return {dead, str("nothing reads the ", e.changed_bytes,
-                      " bytes that it changes before they are written again")};
+    return {not_shown, str("nothing reads the ", e.changed_bytes,
+                           " bytes that it changes for these samples; this is no proof")};
   std::string names;
   for (std::uint32_t layer : e.readers)
     names += str(names.empty() ? "" : ", ", "'", program.layers[layer], "'");
   if (!e.sensitive_reader && !e.reaches_host)
-    return {dead, str("the ", e.changed_bytes, " bytes that it changes are read by ", names,
-                      ", which writes the same bytes whatever they hold")};
+    return {not_shown, str("the ", e.changed_bytes, " bytes that it changes are read by ", names,
+                           ", which writes the same bytes for ", trials,
+                           " random contents of them; this is no proof")};
   return {unnoticed, str(e.changed_bytes, " bytes change and are read by ", names,
                          ", but no layer of these samples shows it")};
 }

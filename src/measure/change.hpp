@@ -1,5 +1,5 @@
 // What the change of one instruction does to memory: for `compare --inject`, where a change that no
-// layer shows must be shown to be dead.
+// layer shows is either proved to be dead or said not to be shown.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,6 +19,9 @@ struct ChangeEffect {
   /// It moves no bytes: only order and time can change, and the verifier has proved that every
   /// legal order gives the same bytes.
   bool control = false;
+  /// Something reads a byte that either version of the instruction may write, before it is written
+  /// again. By regions, whatever the bytes: false is a proof that the change has no effect.
+  bool may_be_read = false;
   /// For some contents of the bytes that it reads, it writes other bytes than before the change.
   bool sensitive = false;
   std::uint64_t changed_bytes = 0;     // that differed right after it; the most of any sample
@@ -39,8 +42,9 @@ void merge(ChangeEffect&, const ChangeEffect& other);
 struct Judgement {
   enum class Verdict : std::uint8_t {
     timing_only,
-    dead,       // no operand that has effect, or no byte that is read with effect
-    unnoticed,  // it could show, but these samples do not show it
+    dead,       // proved: nothing reads what the instruction writes, before or after the change
+    not_shown,  // neither samples nor random contents show it, and nothing proves that none would
+    unnoticed,  // other contents would show it, but these samples do not
   };
   Verdict verdict;
   std::string why;

@@ -53,10 +53,14 @@ std::vector<Tensor> Comparison::add_entire(std::span<const Tensor> inputs, const
   EvaluateOptions options;
   options.observe = [&](ValueId v, const TensorView& want) {
     const auto it = got.find(reference_[v].name);
-    if (it == got.end()) return;
+    if (it == got.end()) {
+      empty_.try_emplace(v, true).first->second &= want.elements() == 0;
+      return;
+    }
     const auto [node, output] = made_by_.at(v);
     LayerDifference& l = layer(node, output);
     l.difference.add(it->second.view(), want, l.bound, samples_);
+    times_[made_by_.at(v)]++;
   };
   std::vector<Tensor> outputs = evaluate(reference_, inputs, options);
   samples_++;
@@ -64,6 +68,7 @@ std::vector<Tensor> Comparison::add_entire(std::span<const Tensor> inputs, const
 }
 
 void Comparison::add_single(std::span<const Tensor> inputs, const RunNode& run) {
+  single_ = true;
   std::map<ValueId, Tensor> values;
   for (std::size_t i = 0; i < inputs.size() && i < reference_.inputs.size(); i++)
     values[reference_.inputs[i]] = inputs[i];
@@ -84,6 +89,7 @@ void Comparison::add_single(std::span<const Tensor> inputs, const RunNode& run) 
       check(at < got.size(), "the other side gave too few outputs");
       LayerDifference& l = layer(n, o);
       l.difference.add(got[at++].view(), values.at(node.outputs[o]).view(), l.bound, samples_);
+      times_[{n, o}]++;
     }
   }
   samples_++;
@@ -95,10 +101,21 @@ std::vector<LayerDifference> Comparison::layers() const {
   return out;
 }
 
-std::vector<std::string> Comparison::missing() const {
-  std::vector<std::string> out;
-  for (const auto& [v, at] : made_by_)
-    if (!layers_.contains(at)) out.push_back(reference_[v].name);
+std::vector<NotCompared> Comparison::missing() const {
+  std::vector<NotCompared> out;
+  for (std::size_t n = 0; n < reference_.nodes.size(); n++) {
+    const Node& node = reference_.nodes[n];
+    for (std::size_t o = 0; o < node.outputs.size(); o++) {
+      const ValueId v = node.outputs[o];
+      const auto times = times_.find({n, o});
+      if (v == no_value || (times != times_.end() && times->second == samples_)) continue;
+      const auto empty = empty_.find(v);
+      out.push_back(
+          {reference_[v].name, single_ && !node.op->deterministic       ? "it is drawn at random"
+                               : empty != empty_.end() && empty->second ? "it has no elements"
+                                                                        : ""});
+    }
+  }
   return out;
 }
 
@@ -143,8 +160,18 @@ Graph single_node(const Graph& g, const Node& node, std::vector<ValueId>& inputs
 
 namespace {
 
+/// For each value the node that alone uses it, or null.
+std::vector<const Node*> only_users(const Graph& g) {
+  const std::vector<int> uses = use_counts(g);
+  std::vector<const Node*> out(g.values.size());
+  for (const Node& n : g.nodes)
+    for (ValueId v : n.inputs)
+      if (v != no_value && uses[index(v)] == 1) out[index(v)] = &n;
+  return out;
+}
+
 /// The value of the float graph that a value of the quantised graph stands for.
-std::optional<ValueId> float_value(const Graph& f,
+std::optional<ValueId> float_value(const Graph& f, const std::vector<const Node*>& only_user,
                                    const std::map<std::string, ValueId, std::less<>>& by_name,
                                    const std::map<std::string, ValueId, std::less<>>& quantised,
                                    std::string_view name) {
@@ -153,17 +180,10 @@ std::optional<ValueId> float_value(const Graph& f,
     it = by_name.find(name.substr(0, name.size() - 2));
   if (it == by_name.end()) return {};
   ValueId v = it->second;
-  // A Relu or Clip that became part of the node before it has left no value of its own.
+  // A clamp that became part of the node before it has left no value of its own.
   for (;;) {
-    const Node* only = nullptr;
-    int users = static_cast<int>(std::ranges::count(f.outputs, v));
-    for (const Node& n : f.nodes) {
-      users += static_cast<int>(std::ranges::count(n.inputs, v));
-      if (std::ranges::find(n.inputs, v) != n.inputs.end()) only = &n;
-      for (const Subgraph& s : n.subgraphs)
-        users += static_cast<int>(std::ranges::count(s.captures, v));
-    }
-    if (users != 1 || !only || (only->op->name != "Relu" && only->op->name != "Clip")) return v;
+    const Node* only = only_user[index(v)];
+    if (!only || only->op->quant != Quant::table || only->inputs[0] != v) return v;
     const std::string& next = f[only->outputs[0]].name;
     if (quantised.contains(next) || quantised.contains(next + "_q")) return v;
     v = only->outputs[0];
@@ -183,13 +203,15 @@ std::map<std::string, ValueId, std::less<>> names_of(const Graph& g) {
 std::vector<LayerDifference> compare_precision(const Graph& f, const Graph& q,
                                                std::span<const std::vector<Tensor>> samples) {
   const auto float_names = names_of(f), quantised_names = names_of(q);
+  const std::vector<const Node*> float_users = only_users(f);
   std::map<ValueId, std::string> partner;  // of a quantised value: the float value's name
   std::map<ValueId, LayerDifference> layers;
   for (std::size_t i = 0; i < q.nodes.size(); i++) {
     const Node& n = q.nodes[i];
     for (ValueId v : n.outputs) {
-      if (v == no_value || n.op->domain == "longshore") continue;
-      const std::optional<ValueId> p = float_value(f, float_names, quantised_names, q[v].name);
+      if (v == no_value || n.op->quant == Quant::recode) continue;
+      const std::optional<ValueId> p =
+          float_value(f, float_users, float_names, quantised_names, q[v].name);
       if (!p || !is_float(f[*p].type.dtype)) continue;
       partner[v] = f[*p].name;
       LayerDifference& l = layers[v];

@@ -30,6 +30,13 @@ struct LayerDifference {
   Difference difference;
 };
 
+/// A value of the reference that was not held against another in every sample.
+struct NotCompared {
+  std::string value;
+  std::string reason;  // why there is nothing to compare; empty: there should have been
+  bool operator==(const NotCompared&) const = default;
+};
+
 enum class Strictness : std::uint8_t {
   bytes,      // every byte
   op_bounds,  // integers byte by byte, floats within the bound that the operator states
@@ -52,8 +59,8 @@ class Comparison {
   std::size_t samples() const { return samples_; }
   /// One entry for each value that was compared, in the order of the reference graph.
   std::vector<LayerDifference> layers() const;
-  /// Values of the reference that the other side never gave.
-  std::vector<std::string> missing() const;
+  /// Values that the other side did not give in every sample, in the order of the reference graph.
+  std::vector<NotCompared> missing() const;
 
  private:
   LayerDifference& layer(std::size_t node, std::size_t output);
@@ -62,7 +69,10 @@ class Comparison {
   Strictness strictness_;
   std::size_t samples_ = 0;
   std::map<std::pair<std::size_t, std::size_t>, LayerDifference> layers_;  // by node, output
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> times_;       // compared so often
+  std::map<ValueId, bool> empty_;  // had no element in any sample
   std::map<ValueId, std::pair<std::size_t, std::size_t>> made_by_;
+  bool single_ = false;
 };
 
 /// Values that the reference kernels compute for these inputs.

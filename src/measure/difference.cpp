@@ -72,7 +72,11 @@ void Difference::add(const TensorView& got, const TensorView& want, const Bound&
         const auto* q = reinterpret_cast<const unsigned char*>(w + i);
         for (std::size_t k = 0; k < sizeof(T); k++) different_bytes += p[k] != q[k];
       }
-      if (!std::isfinite(a) || !std::isfinite(b)) continue;
+      if (!std::isfinite(a) || !std::isfinite(b)) {
+        if (a == b || (std::isnan(a) && std::isnan(b))) continue;  // as it should be
+        max_abs = max_rel = error_error_ = std::numeric_limits<double>::infinity();
+        continue;
+      }
       const double error = std::abs(a - b);
       max_abs = std::max(max_abs, error);
       if (b != 0) max_rel = std::max(max_rel, error / std::abs(b));
@@ -91,6 +95,7 @@ double Difference::sqnr_db() const {
 }
 
 double Difference::cosine() const {
+  if (std::isinf(error_error_)) return 0;
   if (got_got_ == 0 || want_want_ == 0) return got_got_ == want_want_ ? 1 : 0;
   return got_want_ / std::sqrt(got_got_ * want_want_);
 }

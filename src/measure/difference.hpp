@@ -22,8 +22,8 @@ struct Bound {
   double rtol = 0, atol = 0, of_largest = 0;
 };
 
-/// How far a tensor is from what it should be, summed up over samples. Elements that are not finite
-/// count for `different` alone, not for the measures of size.
+/// How far a tensor is from what it should be, summed up over samples. NaN for NaN and an infinity
+/// for the same one are no error; one of them for anything else is an infinite one.
 class Difference {
  public:
   /// Adds one sample. Type and dims that differ make every byte of `want` different.
@@ -38,9 +38,9 @@ class Difference {
 
   bool equal() const { return different == 0 && mismatch.empty(); }
   /// 10 log10(sum want^2 / sum (got - want)^2): infinite where nothing differs, -infinite where a
-  /// sample has other dims.
+  /// sample has other dims, or NaN or an infinity where something else belongs.
   double sqnr_db() const;
-  /// Of the angle between got and want; 1 where both are zero.
+  /// Of the angle between got and want; 1 where both are zero, 0 where the error is infinite.
   double cosine() const;
 
  private:

@@ -60,7 +60,7 @@ Tensor ReferenceHost::value(std::uint32_t index, std::span<const std::byte> aren
                  ? graph_.values[index].constant
                  : Tensor{v.dtype, v.shape,
                           copy_blob(
-                              program_.constants->bytes().data() + v.offset,
+                              constant_bytes(program_, v).data(),
                               static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype))};
     case Storage::view: {
       Tensor t = value(v.view_of, arena);
@@ -79,7 +79,7 @@ void ReferenceHost::run(const Step& step, const Work* work, std::span<std::byte>
     for (std::uint32_t v : work->inputs) in.push_back(value(v, arena));
     out = evaluate(work->node, in);
   } else {
-    check(step.name == "Identity" && step.inputs.size() == 1,
+    check(step.kind == Step::Kind::copy && step.inputs.size() == 1,
           "only a copy may have a value beyond the graph's");
     out.push_back(value(step.inputs[0], arena));
   }

@@ -23,7 +23,8 @@ extern constinit const OpDef op_abs = {
     .eval = eval_unary<NumberTypes, [](auto x) { return absolute(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Abs(x) return y }", "(x: i16[4]) { y = Abs(x) return y }",
                  "(x: u8[4]) { y = Abs(x) return y }"},
 };

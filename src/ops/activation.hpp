@@ -2,7 +2,19 @@
 #pragma once
 #include <cmath>
 
+#include "ir/op.hpp"
+
 namespace longshore::ops {
+
+/// `activation` of an operator whose attributes alpha and beta (where its schema has them) are the
+/// parameters; `a` holds their defaults.
+template <Activation a>
+std::optional<Activation> activation_with_attributes(const NodeTypes& n) {
+  Activation out = a;
+  out.alpha = n.node.attributes.real("alpha", a.alpha);
+  out.beta = n.node.attributes.real("beta", a.beta);
+  return out;
+}
 
 /// log(1 + exp(x)) without overflow; NaN stays NaN.
 template <class T>

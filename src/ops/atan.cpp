@@ -12,7 +12,8 @@ extern constinit const OpDef op_atan = {
     .eval = eval_unary<FloatTypes, [](auto x) { return std::atan(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Atan(x) return y }"},
 };
 

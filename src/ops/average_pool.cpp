@@ -1,3 +1,4 @@
+#include "ops/codes.hpp"
 #include "ops/pool.hpp"
 
 namespace longshore::ops {
@@ -14,7 +15,8 @@ Status eval(EvalContext& c) noexcept {
   visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t p = 0, planes = x.shape[0] * x.shape[1]; p < planes; p++) {
       const T* from = x.as<T>() + p * w.in_plane();
-      for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
+      for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3],
+                             const IndexRange(&taps)[3]) {
         Compute<T> sum = 0;
         for_each_tap(w, o, taps, [&](std::int64_t i) { sum += static_cast<Compute<T>>(from[i]); });
         const std::int64_t count = average_count(w, o, taps, padding);
@@ -37,22 +39,27 @@ Status eval_codes(EvalContext& c) noexcept {
   MutableView y;
   LONGSHORE_TRY(c.output(0, window_shape(x.shape, x.shape[1], w), y));
   const CodeRange codes = code_range(y.dtype);
-  const std::int32_t low = codes.lowest,
-                     high = codes.highest;  // no binding: clang 14 cannot capture one
   for (std::int64_t p = 0, planes = x.shape[0] * x.shape[1]; p < planes; p++)
-    for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
-      std::uint32_t sum = 0;  // wraps around as every int32 accumulator does
+    for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const IndexRange(&taps)[3]) {
+      std::int64_t sum = 0;
       for_each_tap(w, o, taps, [&](std::int64_t i) {
-        sum += static_cast<std::uint32_t>(load_code(x, p * w.in_plane() + i) - from.zero_point[0]);
+        sum += load_code(x, p * w.in_plane() + i) - from.zero_point[0];
       });
       const std::int64_t count = std::max<std::int64_t>(1, average_count(w, o, taps, padding));
       const Multiplier m =
           make_multiplier(from.scale[0], 1.0f, to.scale[0] * static_cast<float>(count));
-      store_code(
-          y, p * w.out_plane() + at,
-          requantise(static_cast<std::int32_t>(sum), m, to.zero_point[0], low, high, c.rounding));
+      store_code(y, p * w.out_plane() + at,
+                 requantise_sum(sum, x.dtype, m, to.zero_point[0], codes, c.rounding));
     });
   return {};
+}
+
+FormSpec form(const NodeTypes& n) {
+  FormSpec s = pool_form(n, "average");
+  s.counts_padding = n.node.attributes.integer("count_include_pad", 0) != 0;
+  if (s.counts_padding && n.node.attributes.integer("ceil_mode", 0) != 0)
+    s.refuse("ceil_mode", "1 with count_include_pad", "0");
+  return s;
 }
 
 }  // namespace
@@ -76,7 +83,7 @@ extern constinit const OpDef op_average_pool = {
     .eval_quantised = eval_codes,
     .facts = pool_facts,
     .quant = Quant::integer,
-    .form = Form::pool,
+    .form = form,
     .examples = {"(x: f32[1,2,7,5]) { y = AveragePool(x, kernel_shape=[3,2], strides=[2,2], "
                  "pads=[1,1,0,0], "
                  "count_include_pad=1, ceil_mode=1) return y }",

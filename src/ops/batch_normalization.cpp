@@ -95,7 +95,6 @@ extern constinit const OpDef op_batch_normalization = {
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples = {"(x: f32[2,3,4,5], s: f32[3], b: f32[3], m: f32[3]) "
                  "{ y = BatchNormalization(x, s, b, m, f32[3]{0.5, 1, 2}) return y }",
                  "(x: f32[4,3], s: f32[3], b: f32[3], m: f32[3]) "

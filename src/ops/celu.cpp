@@ -22,7 +22,8 @@ extern constinit const OpDef op_celu = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Celu(x) return y }"},
 };
 

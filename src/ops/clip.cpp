@@ -43,6 +43,19 @@ Status eval(EvalContext& c) noexcept {
   return known ? Status{} : wrong_type(x.dtype);
 }
 
+/// A clamp where the bounds are constants in order.
+std::optional<Activation> activation(const NodeTypes& n) {
+  Activation a{.kind = Activation::Kind::clamp};
+  for (std::size_t i = 1; i < n.node.inputs.size(); i++) {
+    if (n.node.input(i) == no_value) continue;
+    const Tensor* t = n.graph.constant(n.node.input(i));
+    if (!t || t->dtype != DType::f32 || t->elements() != 1) return {};
+    (i == 1 ? a.low : a.high) = t->values<float>()[0];
+  }
+  if (!(a.low <= a.high)) return {};
+  return a;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_clip = {
@@ -50,15 +63,17 @@ extern constinit const OpDef op_clip = {
     .doc = "y = min(max(x, min), max); either bound may be absent. NaN stays NaN.",
     .since = 13,
     .schema = {.inputs = {{"input", type_set::numbers, "T"},
-                          {"min", type_set::numbers, "T", Presence::optional},
-                          {"max", type_set::numbers, "T", Presence::optional}},
+                          {"min", type_set::numbers, "T", Presence::optional, InputRole::bound},
+                          {"max", type_set::numbers, "T", Presence::optional, InputRole::bound}},
                .outputs = {{"output", type_set::numbers, "T"}}},
     .normalise = normalise,
     .infer = infer_same,
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .activation = activation,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Clip(x, f32[]{0}, f32[]{6}) return y }",
                  "(x: i8[6]) { y = Clip(x, _, i8[]{3}) return y }",
                  "(x: f16[4], a: f16[]) { y = Clip(x, a) return y }"},

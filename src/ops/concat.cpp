@@ -88,6 +88,16 @@ void facts(const NodeTypes& n, Facts& f) {
     f["axis"] = resolve_axis(n.node.attributes.integer("axis"), n.input(0).rank());
 }
 
+/// Beside the axis all inputs have the same dims.
+std::int64_t first_dim(const NodeTypes& n) {
+  for (ValueId v : n.node.inputs) {
+    const TensorType& t = n.graph[v].type;
+    if (!t.ranked || t.rank() == 0 || !t.dims[0].known()) continue;
+    if (resolve_axis(n.node.attributes.integer("axis"), t.rank()) > 0) return t.dims[0].value;
+  }
+  return 0;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_concat = {
@@ -101,8 +111,14 @@ extern constinit const OpDef op_concat = {
     .eval = eval,
     .eval_quantised = eval_codes,
     .facts = facts,
-    .quant = Quant::rescale,
-    .form = Form::move,
+    .quant = Quant::join,
+    .first_dim = first_dim,
+    .form =
+        [](const NodeTypes& n) {
+          return FormSpec{.form = "move",
+                          .move = FormSpec::Move::joins,
+                          .axis = n.node.attributes.integer("axis")};
+        },
     .examples = {"(a: f32[2,3,N], b: f32[2,4,N]) { y = Concat(a, b, axis=-2) return y }",
                  "(a: i64[2], b: i64[0], c: i64[1]) { y = Concat(a, b, c, axis=0) return y }",
                  "(a: i8[1,2] q(0.5, 1), b: i8[1,3] q(0.25, -2)) { y: i8[1,5] q(0.5, 1) = "

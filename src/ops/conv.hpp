@@ -1,51 +1,12 @@
 // The convolution that Conv, FusedConv, ConvInteger and QLinearConv share.
 #pragma once
 #include "ir/quantised.hpp"
-#include "ops/fused_activation.hpp"
+#include "ops/codes.hpp"
 #include "ops/window.hpp"
+#include "tensor/activation.hpp"
 #include "tensor/quant.hpp"
 
 namespace longshore::ops {
-
-/// Dims and attributes of a convolution X [N, C, spatial], W [M, C / groups, kernel].
-struct ConvShape {
-  Window window;
-  std::int64_t batch = 0, groups = 1, group_in = 0, group_out = 0;
-  Shape out;
-};
-
-inline Status conv_shape(const Attributes& a, const Shape& x, const Shape& w,
-                         ConvShape& s) noexcept {
-  if (x.rank != w.rank || x.rank < 3)
-    return Status::error(Code::bad_argument,
-                         "the input has rank %d and the weights %d; both need rank 3, 4 or 5",
-                         x.rank, w.rank);
-  const std::span<const std::int64_t> given = a.integers("kernel_shape");
-  const std::span<const std::int64_t> kernel(w.dims + 2, static_cast<std::size_t>(w.rank - 2));
-  if (!given.empty() && !std::equal(given.begin(), given.end(), kernel.begin(), kernel.end()))
-    return Status::error(Code::bad_model, "kernel_shape is not that of the weights");
-  LONGSHORE_TRY(make_window(a, x, kernel, s.window));
-  s.groups = a.integer("group", 1);
-  if (s.groups < 1 || w[0] % s.groups != 0 || w[1] > x[1] || w[1] * s.groups != x[1])
-    return Status::error(Code::bad_model,
-                         "%lld input channels in %lld groups do not fit weights of %lld output and "
-                         "%lld input channels",
-                         static_cast<long long>(x[1]), static_cast<long long>(s.groups),
-                         static_cast<long long>(w[0]), static_cast<long long>(w[1]));
-  s.batch = x[0];
-  s.group_in = w[1];
-  s.group_out = w[0] / s.groups;
-  s.out = window_shape(x, w[0], s.window);
-  // Without padding and steps, 1x1 sees the plane as one row.
-  Window& v = s.window;
-  bool plain = v.taps() == 1;
-  for (int i = 0; i < 3; i++) plain = plain && v.stride[i] == 1 && v.begin[i] == 0 && v.end[i] == 0;
-  if (plain) {
-    v.in[2] = v.out[2] = v.in_plane();
-    v.in[0] = v.in[1] = v.out[0] = v.out[1] = 1;
-  }
-  return {};
-}
 
 /// acc[plane] = sum of weights times inputs: `channels` planes of x, as many kernels in w. Floats
 /// are added in the order channel, then tap.
@@ -58,8 +19,8 @@ void convolve(const Window& w, std::int64_t channels, const A* x, const A* weigh
       for (std::int64_t kh = 0; kh < w.kernel[1]; kh++)
         for (std::int64_t kw = 0; kw < w.kernel[2]; kw++) {
           const A factor = *weights++;
-          const Range depth = outputs_of_tap(w, 0, kd), rows = outputs_of_tap(w, 1, kh),
-                      columns = outputs_of_tap(w, 2, kw);
+          const IndexRange depth = outputs_of_tap(w, 0, kd), rows = outputs_of_tap(w, 1, kh),
+                           columns = outputs_of_tap(w, 2, kw);
           const std::int64_t shift = kw * w.dilation[2] - w.begin[2], step = w.stride[2];
           for (std::int64_t d = depth.from; d < depth.to; d++)
             for (std::int64_t h = rows.from; h < rows.to; h++) {
@@ -102,7 +63,8 @@ inline std::size_t conv_scratch(const Attributes& a, const TensorView& x,
                                 const TensorView& w) noexcept {
   ConvShape s;
   if (!conv_shape(a, x.shape, w.shape, s).ok()) return 0;  // eval says why
-  return x.dtype == DType::f64 ? ConvScratch<double>::bytes(s) : ConvScratch<float>::bytes(s);
+  const bool wide = x.dtype == DType::f64 || wide_codes(x.dtype) || wide_codes(w.dtype);
+  return wide ? ConvScratch<double>::bytes(s) : ConvScratch<float>::bytes(s);
 }
 
 /// Elements [from, from + n) in type A, less `zero`. Unsigned A wraps around as int32 sums do.
@@ -114,11 +76,10 @@ void load_elements(const TensorView& t, std::int64_t from, std::int64_t n, std::
       for (std::int64_t i = 0; i < n; i++) to[i] = static_cast<A>(t.as<T>()[from + i]);
     });
   } else {
-    visit_type(TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>{}, t.dtype,
-               [&]<class T>() {
-                 for (std::int64_t i = 0; i < n; i++)
-                   to[i] = static_cast<A>(static_cast<std::int32_t>(t.as<T>()[from + i]) - zero);
-               });
+    visit_type(FactorTypes{}, t.dtype, [&]<class T>() {
+      for (std::int64_t i = 0; i < n; i++)
+        to[i] = static_cast<A>(static_cast<std::int32_t>(t.as<T>()[from + i]) - zero);
+    });
   }
 }
 
@@ -145,8 +106,7 @@ Status run_conv(EvalContext& c, const ConvShape& s, const TensorView& x, const T
 
 /// y = activation(conv(x, w) + bias + residual) in floating point.
 template <class A>
-Status eval_conv_as(EvalContext& c, const ConvShape& s,
-                    const FusedActivation& activation) noexcept {
+Status eval_conv_as(EvalContext& c, const ConvShape& s, const Activation& activation) noexcept {
   const TensorView &x = c.input(0), &w = c.input(1), &bias = c.input(2), &residual = c.input(3);
   const std::int64_t plane = s.window.out_plane();
   if (bias.present() && bias.elements() != w.shape[0])
@@ -174,7 +134,7 @@ Status eval_conv_as(EvalContext& c, const ConvShape& s,
   return status;
 }
 
-inline Status eval_conv(EvalContext& c, const FusedActivation& activation) noexcept {
+inline Status eval_conv(EvalContext& c, const Activation& activation) noexcept {
   ConvShape s;
   LONGSHORE_TRY(conv_shape(c.attributes, c.input(0).shape, c.input(1).shape, s));
   return c.input(0).dtype == DType::f64 ? eval_conv_as<double>(c, s, activation)
@@ -183,12 +143,14 @@ inline Status eval_conv(EvalContext& c, const FusedActivation& activation) noexc
 
 /// The integer formula of docs/numbers.md; other mixtures of types take the general way.
 inline Status eval_conv_quantised(EvalContext& c, const OpDef& op,
-                                  const FusedActivation& activation) noexcept {
+                                  const Activation& activation) noexcept {
   const TensorView &x = c.input(0), &w = c.input(1), &bias = c.input(2);
   const QuantView to = c.output_quant(0);
   const bool integer =
       x.quant.count == 1 && to.count == 1 && activation.narrows() && !c.has(3) &&
-      (w.quant.count == 1 || (w.quant.count == w.shape[0] && w.quant.axis == 0)) &&
+      visit_type(FactorTypes{}, x.dtype, []<class T>() {}) &&
+      visit_type(FactorTypes{}, w.dtype, []<class T>() {}) &&
+      (w.quant.count == 1 || w.quant.along(0)) &&
       (!bias.present() || (bias.dtype == DType::i32 && bias.elements() == w.shape[0]));
   if (!integer) return eval_dequantised(op, c);
   ConvShape s;
@@ -200,19 +162,24 @@ inline Status eval_conv_quantised(EvalContext& c, const OpDef& op,
   activation.narrow(to.scale[0], to.zero_point[0], low, high);
   const std::int64_t plane = s.window.out_plane();
   const auto channel = [&](std::int64_t m) { return w.quant.count == 1 ? 0 : m; };
-  return run_conv<std::uint32_t>(
-      c, s, x, w, x.quant.zero_point[0],
-      [&](std::int64_t m) { return w.quant.zero_point[channel(m)]; },
-      [&](std::int64_t n, std::int64_t m, const std::uint32_t* acc) {
-        const Multiplier multiplier =
-            make_multiplier(x.quant.scale[0], w.quant.scale[channel(m)], to.scale[0]);
-        const auto b = bias.present() ? static_cast<std::uint32_t>(bias.as<std::int32_t>()[m]) : 0u;
-        const std::int64_t start = (n * w.shape[0] + m) * plane;
-        for (std::int64_t i = 0; i < plane; i++)
-          store_code(y, start + i,
-                     requantise(static_cast<std::int32_t>(acc[i] + b), multiplier, to.zero_point[0],
-                                low, high, c.rounding));
-      });
+  const auto run = [&]<class Unsigned>(Unsigned) {
+    using Sum = std::make_signed_t<Unsigned>;
+    return run_conv<Unsigned>(
+        c, s, x, w, x.quant.zero_point[0],
+        [&](std::int64_t m) { return w.quant.zero_point[channel(m)]; },
+        [&](std::int64_t n, std::int64_t m, const Unsigned* acc) {
+          const Multiplier multiplier =
+              make_multiplier(x.quant.scale[0], w.quant.scale[channel(m)], to.scale[0]);
+          const auto b =
+              static_cast<Unsigned>(bias.present() ? Sum{bias.as<std::int32_t>()[m]} : Sum{0});
+          const std::int64_t start = (n * w.shape[0] + m) * plane;
+          for (std::int64_t i = 0; i < plane; i++)
+            store_code(y, start + i,
+                       requantise(static_cast<Sum>(acc[i] + b), multiplier, to.zero_point[0], low,
+                                  high, c.rounding));
+        });
+  };
+  return wide_codes(x.dtype) || wide_codes(w.dtype) ? run(std::uint64_t{}) : run(std::uint32_t{});
 }
 
 /// Inference of the family: x and w are the input numbers of data and weights.
@@ -262,5 +229,20 @@ inline constexpr List<AttributeSpec, 16> conv_attributes = {
     {"auto_pad", AttributeKind::text}, {"dilations", AttributeKind::integers},
     {"group", AttributeKind::integer}, {"kernel_shape", AttributeKind::integers},
     {"pads", AttributeKind::integers}, {"strides", AttributeKind::integers}};
+
+/// The form of a convolution with weights in input 1, a bias in 2 and perhaps a residual in 3.
+inline FormSpec conv_form(const NodeTypes& n) {
+  FormSpec s{.form = "mac", .weights = 1};
+  if (n.node.input(2) != no_value) s.bias = 2;
+  if (n.node.input(3) != no_value) s.residual = 3;
+  s.groups = std::max<std::int64_t>(n.node.attributes.integer("group", 1), 1);
+  if (const Status known = Activation::from(n.node.attributes, s.activation); !known.ok())
+    s.refuse("activation", std::string(n.node.attributes.text("activation")), "one that is known");
+  const std::optional<Shape> x = n.input(0).shape(), w = n.input(1).shape();
+  if (x && w && w->rank > 2)
+    (void)make_window(n.node.attributes, *x,
+                      std::span(w->dims + 2, static_cast<std::size_t>(w->rank - 2)), s.window);
+  return s;
+}
 
 }  // namespace longshore::ops

@@ -113,8 +113,8 @@ void spread(const Window& w, std::int64_t channels, const A* x, const A* weights
       for (std::int64_t kh = 0; kh < w.kernel[1]; kh++)
         for (std::int64_t kw = 0; kw < w.kernel[2]; kw++) {
           const A factor = *tap++;
-          const Range depth = outputs_of_tap(w, 0, kd), rows = outputs_of_tap(w, 1, kh),
-                      columns = outputs_of_tap(w, 2, kw);
+          const IndexRange depth = outputs_of_tap(w, 0, kd), rows = outputs_of_tap(w, 1, kh),
+                           columns = outputs_of_tap(w, 2, kw);
           const std::int64_t shift = kw * w.dilation[2] - w.begin[2];
           for (std::int64_t d = depth.from; d < depth.to; d++)
             for (std::int64_t h = rows.from; h < rows.to; h++) {

@@ -12,7 +12,8 @@ extern constinit const OpDef op_cos = {
     .eval = eval_unary<FloatTypes, [](auto x) { return std::cos(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Cos(x) return y }"},
 };
 

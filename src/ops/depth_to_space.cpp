@@ -57,7 +57,7 @@ extern constinit const OpDef op_depth_to_space = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
+    .form = take_form,
     .examples = {"(x: f32[N,8,2,3]) { y = DepthToSpace(x, blocksize=2) return y }",
                  "(x: u8[1,8,2,3]) { y = DepthToSpace(x, blocksize=2, mode=\"CRD\") return y }"},
 };

@@ -27,7 +27,9 @@ extern constinit const OpDef op_div = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::rescale,
-    .form = Form::eltwise,
+    .first_dim = first_dim_of_broadcast,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "eltwise", .function = "divide", .other = 1}; },
+    .elementwise = true,
     .examples = {"(a: f32[2,3,4], b: f32[3,1]) { y = Div(a, b) return y }",
                  "(a: i32[2,3]) { y = Div(a, i32[]{3}) return y }"},
 };

@@ -53,10 +53,23 @@ inline void infer_broadcast_as(InferContext& c, DType dtype) {
 inline void infer_broadcast(InferContext& c) { infer_broadcast_as(c, DType::undefined); }
 inline void infer_broadcast_bool(InferContext& c) { infer_broadcast_as(c, DType::boolean); }
 
-/// The broadcast of two known shapes; false where they clash.
+/// `first_dim` of operators that broadcast: an input of full rank that starts with a number
+/// above 1.
+inline std::int64_t first_dim_of_broadcast(const NodeTypes& n) {
+  int rank = 0;
+  for (ValueId v : n.node.inputs)
+    if (v != no_value) rank = std::max(rank, n.graph[v].type.rank());
+  for (ValueId v : n.node.inputs)
+    if (v != no_value && rank > 0 && n.graph[v].type.rank() == rank &&
+        n.graph[v].type.dims[0].known() && n.graph[v].type.dims[0].value > 1)
+      return n.graph[v].type.dims[0].value;
+  return 0;
+}
+
+/// The broadcast of two known shapes; false where they clash. `out` may be one of them.
 inline bool broadcast_shape(const Shape& a, const Shape& b, Shape& out) {
+  const Shape shorter = a.rank >= b.rank ? b : a;
   out = a.rank >= b.rank ? a : b;
-  const Shape& shorter = a.rank >= b.rank ? b : a;
   const int skip = out.rank - shorter.rank;
   for (int i = 0; i < shorter.rank; i++) {
     std::int64_t& d = out[skip + i];
@@ -224,7 +237,7 @@ Status eval_variadic_with(EvalContext& c, F&& f, G&& finish) noexcept {
   if (count == 0) return Status::error(Code::bad_model, "it needs at least one input");
   Shape dims = c.input(0).shape;
   for (std::size_t k = 1; k < count; k++)
-    if (!broadcast_shape(dims, Shape(c.input(k).shape), dims)) return cannot_broadcast();
+    if (!broadcast_shape(dims, c.input(k).shape, dims)) return cannot_broadcast();
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   constexpr std::int64_t block = 128;

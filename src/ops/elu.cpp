@@ -21,7 +21,8 @@ extern constinit const OpDef op_elu = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Elu(x) return y }"},
 };
 

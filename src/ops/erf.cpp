@@ -12,7 +12,8 @@ extern constinit const OpDef op_erf = {
     .eval = eval_unary<FloatTypes, [](auto x) { return std::erf(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Erf(x) return y }"},
 };
 

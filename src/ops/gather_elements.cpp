@@ -51,15 +51,17 @@ extern constinit const OpDef op_gather_elements = {
     .doc =
         "y[i][j] = x[indices[i][j]][j] for axis 0, and so on; negative indices count from the end.",
     .since = 13,
-    .schema = {.inputs = {{"data", type_set::any, "T"}, {"indices", type_set::indices}},
-               .outputs = {{"output", type_set::any, "T"}},
-               .attributes = {{"axis"}}},
+    .schema =
+        {.inputs = {{"data", type_set::any, "T"},
+                    {"indices", type_set::indices, {}, Presence::required, InputRole::parameter}},
+         .outputs = {{"output", type_set::any, "T"}},
+         .attributes = {{"axis"}}},
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::gather,
+    .picks = true,
     .examples = {"(x: f32[3,4]) { y = GatherElements(x, i64[2,3]{0, -1, 2, -3, 1, 0}) return y }",
                  "(x: u8[2,2]) { y = GatherElements(x, i32[2,1]{1, -2}, axis=-1) return y }"},
 };

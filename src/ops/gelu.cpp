@@ -25,7 +25,8 @@ extern constinit const OpDef op_gelu = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Gelu(x) return y }",
                  "(x: f32[4]) { y = Gelu(x, approximate=\"tanh\") return y }"},
 };

@@ -18,8 +18,8 @@ extern constinit const OpDef op_gemm = {
     .doc = "y = alpha * A * B + beta * C, with A and B transposed if asked for, and C broadcast.",
     .since = 13,
     .schema = {.inputs = {{"A", matrix_types, "T"},
-                          {"B", matrix_types, "T"},
-                          {"C", matrix_types, "T", Presence::optional}},
+                          {"B", matrix_types, "T", Presence::required, InputRole::weights},
+                          {"C", matrix_types, "T", Presence::optional, InputRole::bias}},
                .outputs = {{"Y", matrix_types, "T"}},
                .attributes = {{"alpha", AttributeKind::real},
                               {"beta", AttributeKind::real},
@@ -34,7 +34,9 @@ extern constinit const OpDef op_gemm = {
     .quant = Quant::integer,
     .weight_axis =
         [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
-    .form = Form::mac,
+    .fused = [](const NodeTypes&) { return std::string_view("com.microsoft.FusedGemm"); },
+    .to_integer = fold_gemm_factors,
+    .form = gemm_form,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
     .examples = {"(a: f32[2,4], b: f32[3,4], c: f32[3]) { y = Gemm(a, b, c, transB=1) return y }",

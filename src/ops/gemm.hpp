@@ -1,7 +1,8 @@
 // Gemm and FusedGemm: y = activation(alpha * A' * B' + beta * C).
 #pragma once
-#include "ops/fused_activation.hpp"
+#include "base/error.hpp"
 #include "ops/matmul.hpp"
+#include "tensor/activation.hpp"
 #include "tensor/convert.hpp"
 
 namespace longshore::ops {
@@ -44,18 +45,6 @@ inline void infer_gemm(InferContext& c) {
   c.output(0, y);
 }
 
-/// From `activation` and its parameters: activation_params as of FusedConv, or activation_alpha and
-/// activation_beta.
-inline Status activation_of_gemm(const Attributes& attributes, FusedActivation& out) noexcept {
-  float parameters[2] = {};
-  std::size_t count = 0;
-  for (std::string_view name : {"activation_alpha", "activation_beta"})
-    if (attributes.has(name)) parameters[count++] = attributes.real(name);
-  const std::span<const float> given = attributes.reals("activation_params");
-  return FusedActivation::from(attributes.text("activation"),
-                               given.empty() ? std::span(parameters, count) : given, out);
-}
-
 inline Status eval_gemm(EvalContext& c) noexcept {
   const TensorView &a = c.input(0), &b = c.input(1), &bias = c.input(2);
   GemmPlan p;
@@ -67,8 +56,8 @@ inline Status eval_gemm(EvalContext& c) noexcept {
       return cannot_broadcast();
     steps = broadcast_strides(bias.shape, dims);
   }
-  FusedActivation activation;
-  LONGSHORE_TRY(activation_of_gemm(c.attributes, activation));
+  Activation activation;
+  LONGSHORE_TRY(Activation::from(c.attributes, activation));
   const double alpha = c.attributes.real("alpha", 1.0f), beta = c.attributes.real("beta", 1.0f);
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
@@ -104,12 +93,12 @@ inline Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
   const QuantView to = c.output_quant(0);
   const bool flip_b = c.attributes.integer("transB") != 0;
   ColumnScales scales;
-  FusedActivation activation;
-  LONGSHORE_TRY(activation_of_gemm(c.attributes, activation));
+  Activation activation;
+  LONGSHORE_TRY(Activation::from(c.attributes, activation));
   const bool plain = c.attributes.real("alpha", 1.0f) == 1 && c.attributes.real("beta", 1.0f) == 1;
   CodeRange range = code_range(c.output_dtype(0));  // no structured binding: lambdas capture it
   GemmPlan p;
-  if (!plain || !is_byte(a.dtype) || !is_byte(b.dtype) || a.quant.count != 1 || to.count != 1 ||
+  if (!plain || !codes_multiply(a.dtype, b.dtype) || a.quant.count != 1 || to.count != 1 ||
       !column_scales(b.quant, flip_b ? 0 : 1, scales) ||
       (bias.present() && (bias.dtype != DType::i32 || bias.quant.count == 0)) ||
       !activation.narrows())
@@ -125,16 +114,17 @@ inline Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
   }
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
-  multiply_codes(
+  multiply_codes<LeftCodes, RightCodes>(
       a, 0, p.a, a.quant.zero_point, false, b, 0, p.b, scales.zero_point, scales.by_column, p.m,
-      p.n, p.k, [&](std::int64_t i, std::int64_t j, std::int32_t sum) {
-        auto total = static_cast<std::uint32_t>(sum);
+      p.n, p.k, [&]<class Sum>(std::int64_t i, std::int64_t j, Sum sum) {
+        using Unsigned = std::make_unsigned_t<Sum>;
+        auto total = static_cast<Unsigned>(sum);
         if (bias.present())
-          total += static_cast<std::uint32_t>(bias.as<std::int32_t>()[i * steps[0] + j * steps[1]]);
+          total += static_cast<Unsigned>(Sum{bias.as<std::int32_t>()[i * steps[0] + j * steps[1]]});
         const float scale = scales.scale[scales.by_column ? j : 0];
         const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
         store_code(y, i * p.n + j,
-                   requantise(static_cast<std::int32_t>(total), m, to.zero_point[0], range.lowest,
+                   requantise(static_cast<Sum>(total), m, to.zero_point[0], range.lowest,
                               range.highest, c.rounding));
       });
   return {};
@@ -158,6 +148,70 @@ inline void facts_gemm(const NodeTypes& n, Facts& facts) {
 inline std::int64_t macs_gemm(const NodeTypes& n) {
   const std::optional<GemmPlan> p = gemm_plan_of(n);
   return p ? saturating_product({p->m, p->n, p->k}) : 0;
+}
+
+inline FormSpec gemm_form(const NodeTypes& n) {
+  FormSpec s{.form = "mac", .weights = 1};
+  const Attributes& a = n.node.attributes;
+  if (n.node.input(2) != no_value) s.bias = 2;
+  s.weights_by_input = a.integer("transB") == 0;
+  if (a.integer("transA") != 0) s.refuse("transA", std::to_string(a.integer("transA")), "0");
+  for (const char* factor : {"alpha", "beta"})
+    if (a.real(factor, 1) != 1 && (s.bias >= 0 || factor[0] == 'a'))
+      s.refuse(factor, str(a.real(factor, 1)), "1");
+  if (const Status known = Activation::from(a, s.activation); !known.ok())
+    s.refuse("activation", std::string(a.text("activation")), "one that is known");
+  return s;
+}
+
+inline Tensor scaled(const Tensor& t, float factor) {
+  std::vector<float> values(t.values<float>().begin(), t.values<float>().end());
+  for (float& x : values) x *= factor;
+  return make_floats(t.shape, values);
+}
+inline Tensor transposed(const Tensor& t) {
+  const std::int64_t rows = t.shape[0], columns = t.shape[1];
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t j = 0; j < columns; j++)
+    for (std::int64_t i = 0; i < rows; i++)
+      values.push_back(t.values<float>()[static_cast<std::size_t>(i * columns + j)]);
+  return make_floats(Shape{columns, rows}, values);
+}
+
+/// For quantisation: B to transB=1, alpha into B, beta into C, C to a vector.
+inline void fold_gemm_factors(Node& n, Rewriter& r) {
+  const Graph& g = r.graph();
+  const Tensor* b = g.constant(n.input(1));
+  if (!b || b->dtype != DType::f32 || b->shape.rank != 2 || n.attributes.integer("transA", 0) != 0)
+    return;
+  const bool transposed_already = n.attributes.integer("transB", 0) != 0;
+  const std::int64_t channels = b->shape[transposed_already ? 0 : 1];
+  if (n.input(2) != no_value) {
+    const Tensor* c = g.constant(n.input(2));
+    if (!c || c->dtype != DType::f32) return;
+    const bool vector =
+        c->elements() == 1 || (c->elements() == channels && c->shape.back() == channels);
+    if (!vector) return;
+  }
+  const float alpha = n.attributes.real("alpha", 1), beta = n.attributes.real("beta", 1);
+  if (!transposed_already || alpha != 1) {
+    n.inputs[1] = r.constant(scaled(transposed_already ? *b : transposed(*b), alpha));
+    n.attributes.set("transB", std::int64_t{1});
+    n.attributes.erase("alpha");
+  }
+  if (n.input(2) == no_value) {
+    n.attributes.erase("beta");
+    return;
+  }
+  const Tensor* c = g.constant(n.inputs[2]);
+  if (beta != 1 || c->shape.rank != 1 || c->elements() != channels) {
+    const Tensor bias = scaled(*c, beta);
+    std::vector<float> values(bias.values<float>().begin(), bias.values<float>().end());
+    values.resize(static_cast<std::size_t>(channels), values[0]);
+    n.inputs[2] = r.constant(make_floats(Shape{channels}, values));
+    n.attributes.erase("beta");
+  }
 }
 
 }  // namespace longshore::ops

@@ -1,3 +1,4 @@
+#include "ops/codes.hpp"
 #include "ops/pool.hpp"
 
 namespace longshore::ops {
@@ -8,7 +9,7 @@ template <class A>
 struct Mean {
   explicit Mean(const Attributes&) {}
   void add(A x) { sum += x; }
-  A done(std::int64_t n) const { return n > 0 ? sum / static_cast<A>(n) : A{0}; }
+  A done(std::int64_t n) const { return sum / static_cast<A>(n); }  // of nothing: NaN
   A sum = 0;
 };
 
@@ -20,16 +21,13 @@ Status eval_codes(EvalContext& c) noexcept {
   MutableView y;
   LONGSHORE_TRY(c.output(0, global_pool_shape(x.shape), y));
   const std::int64_t planes = y.elements(), area = x.shape.product(2, x.shape.rank);
-  const auto [low, high] = code_range(y.dtype);
+  const CodeRange codes = code_range(y.dtype);
   const Multiplier m = make_multiplier(
       from.scale[0], 1.0f, to.scale[0] * static_cast<float>(std::max<std::int64_t>(1, area)));
   for (std::int64_t p = 0; p < planes; p++) {
-    std::uint32_t sum = 0;
-    for (std::int64_t i = 0; i < area; i++)
-      sum += static_cast<std::uint32_t>(load_code(x, p * area + i) - from.zero_point[0]);
-    store_code(
-        y, p,
-        requantise(static_cast<std::int32_t>(sum), m, to.zero_point[0], low, high, c.rounding));
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < area; i++) sum += load_code(x, p * area + i) - from.zero_point[0];
+    store_code(y, p, requantise_sum(sum, x.dtype, m, to.zero_point[0], codes, c.rounding));
   }
   return {};
 }
@@ -46,7 +44,7 @@ extern constinit const OpDef op_global_average_pool = {
     .eval_quantised = eval_codes,
     .facts = global_pool_facts,
     .quant = Quant::integer,
-    .form = Form::reduce,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "reduce", .function = "mean"}; },
     .examples = {"(x: f32[N,3,4,5]) { y = GlobalAveragePool(x) return y }",
                  "(x: f16[1,2,3]) { y = GlobalAveragePool(x) return y }",
                  "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.1, 5) = GlobalAveragePool(x) "

@@ -27,6 +27,15 @@ Status eval_codes(EvalContext& c) noexcept {
   return {};
 }
 
+// One window over the whole plane.
+FormSpec form(const NodeTypes& n) {
+  FormSpec s{.form = "pool", .function = "max"};
+  const std::optional<Shape> x = n.input(0).shape();
+  for (int i = 2; x && i < x->rank && x->rank <= 5; i++)
+    s.window.in[5 - x->rank + i - 2] = s.window.kernel[5 - x->rank + i - 2] = (*x)[i];
+  return s;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_global_max_pool = {
@@ -39,7 +48,7 @@ extern constinit const OpDef op_global_max_pool = {
     .eval_quantised = eval_codes,
     .facts = global_pool_facts,
     .quant = Quant::same,
-    .form = Form::reduce,
+    .form = form,
     .examples =
         {"(x: f32[N,3,4,5]) { y = GlobalMaxPool(x) return y }",
          "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.5, -3) = GlobalMaxPool(x) return y }"},

@@ -46,7 +46,6 @@ extern constinit const OpDef op_group_normalization = {
     .infer = infer_same,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples = {"(x: f32[2,4,3], s: f32[4], b: f32[4]) { y = GroupNormalization(x, s, b, "
                  "num_groups=2) return y }"},
 };

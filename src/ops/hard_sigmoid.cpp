@@ -23,7 +23,10 @@ extern constinit const OpDef op_hard_sigmoid = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .activation = activation_with_attributes<Activation{
+        .kind = Activation::Kind::hard_sigmoid, .alpha = 0.2f, .beta = 0.5f}>,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = HardSigmoid(x) return y }",
                  "(x: f32[2,5]) { y = HardSigmoid(x, alpha=0.5, beta=0.25) return y }"},
 };

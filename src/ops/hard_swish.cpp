@@ -13,7 +13,8 @@ extern constinit const OpDef op_hard_swish = {
     .eval = eval_unary<FloatTypes, [](auto x) { return x * hard_sigmoid(x, 1.0 / 6.0, 0.5); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = HardSwish(x) return y }"},
 };
 

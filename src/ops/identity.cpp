@@ -14,7 +14,8 @@ extern constinit const OpDef op_identity = {
     .eval_quantised = eval_copy,
     .facts = facts_rank,
     .quant = Quant::same,
-    .form = Form::view,
+    .form = view_form,
+    .view = true,
     .examples = {"(x: f32[2,3]) { y = Identity(x) return y }",
                  "(x: bool[]) { y = Identity(x) return y }"},
 };

@@ -29,7 +29,6 @@ extern constinit const OpDef op_instance_normalization = {
     .infer = infer_same,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples =
         {"(x: f32[2,3,4,5], s: f32[3], b: f32[3]) { y = InstanceNormalization(x, s, b) return y }"},
 };

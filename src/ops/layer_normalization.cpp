@@ -80,7 +80,6 @@ extern constinit const OpDef op_layer_normalization = {
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples =
         {"(x: f32[2,3,8], s: f32[8], b: f32[8]) { y = LayerNormalization(x, s, b) return y }",
          "(x: f16[2,3,4], s: f16[3,4]) { y, m, d = LayerNormalization(x, s, axis=1) return y, m, d "

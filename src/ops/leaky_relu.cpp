@@ -1,3 +1,4 @@
+#include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
 namespace longshore::ops {
@@ -21,7 +22,10 @@ extern constinit const OpDef op_leaky_relu = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .activation = activation_with_attributes<Activation{.kind = Activation::Kind::leaky_relu,
+                                                        .alpha = 0.01f}>,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = LeakyRelu(x, alpha=0.1) return y }"},
 };
 

@@ -11,8 +11,8 @@ extern constinit const OpDef op_longshore_dequantize = {
     .eval = eval_copy,
     .eval_quantised = eval_recode,
     .facts = facts_rank,
-    .quant = Quant::rescale,
-    .form = Form::quantise,
+    .quant = Quant::recode,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "quantise"}; },
     .examples =
         {"(x: i8[2,3] q(0.5, -3)) { y = longshore.Dequantize(x) return y }",
          "(x: i8[2,3] q([0.5, 0.25], [0, 0], axis=0)) { y = longshore.Dequantize(x) return y }"},

@@ -11,8 +11,8 @@ extern constinit const OpDef op_longshore_quantize = {
     .eval = eval_copy,
     .eval_quantised = eval_recode,
     .facts = facts_rank,
-    .quant = Quant::rescale,
-    .form = Form::quantise,
+    .quant = Quant::recode,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "quantise"}; },
     .examples = {"(x: f32[2,3]) { y: i8[2,3] q(0.5, -3) = longshore.Quantize(x) return y }",
                  "(x: f32[2,3]) { y: u8[2,3] q([0.5, 0.25, 1], [0, 3, 128], axis=1) = "
                  "longshore.Quantize(x) return y }"},

@@ -13,8 +13,8 @@ extern constinit const OpDef op_longshore_requantize = {
     .eval = eval_copy,
     .eval_quantised = eval_recode,
     .facts = facts_rank,
-    .quant = Quant::rescale,
-    .form = Form::quantise,
+    .quant = Quant::recode,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "quantise"}; },
     .examples =
         {"(x: i8[2,3] q(0.5, -3)) { y: i8[2,3] q(0.25, 7) = longshore.Requantize(x) return y }",
          "(x: u8[4] q(0.5, 128)) { y: i8[4] q(0.5, 0) = longshore.Requantize(x) return y }"},

@@ -34,7 +34,6 @@ extern constinit const OpDef op_lp_normalization = {
     .infer = infer_rows,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples = {"(x: f32[2,5]) { y = LpNormalization(x) return y }",
                  "(x: f64[2,3,4]) { y = LpNormalization(x, axis=1, p=1) return y }"},
 };

@@ -13,13 +13,14 @@ Status eval(EvalContext& c) noexcept {
   LONGSHORE_TRY(c.output(0, window_shape(x.shape, x.shape[1], w), y));
   visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
     for (std::int64_t p = 0, planes = x.shape[0] * x.shape[1]; p < planes; p++)
-      for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
-        double sum = 0;
-        for_each_tap(w, o, taps, [&](std::int64_t i) {
-          sum += lp_term(static_cast<double>(x.as<T>()[p * w.in_plane() + i]), power);
-        });
-        y.as<T>()[p * w.out_plane() + at] = static_cast<T>(lp_root(sum, power));
-      });
+      for_each_window(
+          w, [&](std::int64_t at, const std::int64_t(&o)[3], const IndexRange(&taps)[3]) {
+            double sum = 0;
+            for_each_tap(w, o, taps, [&](std::int64_t i) {
+              sum += lp_term(static_cast<double>(x.as<T>()[p * w.in_plane() + i]), power);
+            });
+            y.as<T>()[p * w.out_plane() + at] = static_cast<T>(lp_root(sum, power));
+          });
   });
   return {};
 }

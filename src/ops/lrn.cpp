@@ -46,7 +46,6 @@ extern constinit const OpDef op_lrn = {
     .infer = infer_same,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples = {"(x: f32[2,5,3,4]) { y = LRN(x, size=3) return y }"},
 };
 

@@ -32,7 +32,7 @@ Status eval_quantised(EvalContext& c) noexcept {
   const TensorView &a = c.input(0), &b = c.input(1);
   const QuantView to = c.output_quant(0);
   ColumnScales scales;
-  if (!is_byte(a.dtype) || !is_byte(b.dtype) || a.quant.count != 1 || to.count != 1 ||
+  if (!codes_multiply(a.dtype, b.dtype) || a.quant.count != 1 || to.count != 1 ||
       !column_scales(b.quant, b.shape.rank - 1, scales) || (scales.by_column && b.shape.rank < 2))
     return eval_dequantised(op_matmul, c);
   MatMulPlan p;
@@ -42,10 +42,10 @@ Status eval_quantised(EvalContext& c) noexcept {
   const CodeRange range = code_range(y.dtype);
   Walk<2> walk(p.batch, p.batch_strides);
   for (std::int64_t i = 0, count = p.batch.elements(); i < count; i++, walk.next())
-    multiply_codes(
+    multiply_codes<LeftCodes, RightCodes>(
         a, walk.offset(0), {p.k, 1}, a.quant.zero_point, false, b, walk.offset(1), {p.n, 1},
         scales.zero_point, scales.by_column, p.m, p.n, p.k,
-        [&](std::int64_t row, std::int64_t column, std::int32_t sum) {
+        [&](std::int64_t row, std::int64_t column, auto sum) {
           const float scale = scales.scale[scales.by_column ? column : 0];
           const Multiplier m = make_multiplier(a.quant.scale[0], scale, to.scale[0]);
           store_code(y, (i * p.m + row) * p.n + column,
@@ -76,13 +76,21 @@ std::int64_t macs(const NodeTypes& n) {
   return p ? saturating_product({p->batch.elements(), p->m, p->n, p->k}) : 0;
 }
 
+/// Of matrices, and with constant weights, as the integer FusedGemm needs them.
+std::string_view fused(const NodeTypes& n) {
+  const bool gemm = n.graph.constant(n.node.input(1)) && n.input(1).rank() == 2 &&
+                    n.input(0).ranked && n.input(0).rank() == 2;
+  return gemm ? "com.microsoft.FusedGemm" : "";
+}
+
 }  // namespace
 
 extern constinit const OpDef op_matmul = {
     .name = "MatMul",
     .doc = "The matrix product over the last two dims; the others are broadcast as numpy does.",
     .since = 13,
-    .schema = {.inputs = {{"A", matrix_types, "T"}, {"B", matrix_types, "T"}},
+    .schema = {.inputs = {{"A", matrix_types, "T"},
+                          {"B", matrix_types, "T", Presence::required, InputRole::weights_or_data}},
                .outputs = {{"Y", matrix_types, "T"}}},
     .infer = infer,
     .eval = eval,
@@ -92,7 +100,11 @@ extern constinit const OpDef op_matmul = {
     .quant = Quant::integer,
     .weight_axis =
         [](const NodeTypes& n) { return n.input(1).rank() < 2 ? -1 : n.input(1).rank() - 1; },
-    .form = Form::mac,
+    .fused = fused,
+    .form =
+        [](const NodeTypes&) {
+          return FormSpec{.form = "mac", .weights = 1, .weights_by_input = true};
+        },
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
     .examples = {"(a: f32[2,3,4], b: f32[4,5]) { y = MatMul(a, b) return y }",

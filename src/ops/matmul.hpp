@@ -102,45 +102,49 @@ void multiply(const T* a, MatrixSteps sa, const T* b, MatrixSteps sb, std::int64
     }
 }
 
-/// Codes of at most 8 bits, minus their zero points; zero points by row of a and column of b, or
-/// one for all. int32 wraps around, as hardware does. store(i, j, sum).
-template <class Store>
+/// Codes minus their zero points; zero points by row of a and column of b, or one for all. Sums
+/// wrap around, as hardware's do: int32 ones of codes of at most 8 bits, else int64 ones.
+/// store(i, j, sum).
+template <class Left = TypeList<std::int8_t, std::uint8_t>, class Right = Left, class Store>
 void multiply_codes(const TensorView& a, std::int64_t start_a, MatrixSteps sa,
                     const std::int32_t* zero_a, bool zero_by_row, const TensorView& b,
                     std::int64_t start_b, MatrixSteps sb, const std::int32_t* zero_b,
                     bool zero_by_column, std::int64_t m, std::int64_t n, std::int64_t k,
                     Store&& store) {
   const auto loops = [&]<class A, class B>(const A* x, const B* w) {
+    using Sum = std::conditional_t<(sizeof(A) > 1 || sizeof(B) > 1), std::int64_t, std::int32_t>;
+    using Unsigned = std::make_unsigned_t<Sum>;
     constexpr std::int64_t block = 64;
     for (std::int64_t i = 0; i < m; i++)
       for (std::int64_t j0 = 0; j0 < n; j0 += block) {
         const std::int64_t width = std::min(block, n - j0);
-        std::uint32_t sum[block] = {};
+        Unsigned sum[block] = {};
         std::int32_t zero[block] = {};
         for (std::int64_t j = 0; j < width; j++)
           if (zero_b) zero[j] = zero_b[zero_by_column ? j0 + j : 0];
         const std::int32_t zero_x = zero_a ? zero_a[zero_by_row ? i : 0] : 0;
         for (std::int64_t t = 0; t < k; t++) {
-          const std::int32_t left = x[i * sa.row + t * sa.column] - zero_x;
+          const Sum left = static_cast<std::int32_t>(x[i * sa.row + t * sa.column]) - zero_x;
           const B* row = w + t * sb.row + j0 * sb.column;
           for (std::int64_t j = 0; j < width; j++)
-            sum[j] += static_cast<std::uint32_t>(left * (row[j * sb.column] - zero[j]));
+            sum[j] += static_cast<Unsigned>(
+                left * (static_cast<std::int32_t>(row[j * sb.column]) - zero[j]));
         }
-        for (std::int64_t j = 0; j < width; j++)
-          store(i, j0 + j, static_cast<std::int32_t>(sum[j]));
+        for (std::int64_t j = 0; j < width; j++) store(i, j0 + j, static_cast<Sum>(sum[j]));
       }
   };
-  const bool signed_a = a.dtype != DType::u8, signed_b = b.dtype != DType::u8;
-  const auto *pa = a.as<std::int8_t>() + start_a, *pb = b.as<std::int8_t>() + start_b;
-  const auto *ua = a.as<std::uint8_t>() + start_a, *ub = b.as<std::uint8_t>() + start_b;
-  if (signed_a && signed_b)
-    loops(pa, pb);
-  else if (signed_a)
-    loops(pa, ub);
-  else if (signed_b)
-    loops(ua, pb);
-  else
-    loops(ua, ub);
+  visit_type(Left{}, a.dtype, [&]<class A>() {
+    visit_type(Right{}, b.dtype,
+               [&]<class B>() { loops(a.as<A>() + start_a, b.as<B>() + start_b); });
+  });
+}
+
+/// Codes that the quantised products take.
+using LeftCodes = TypeList<std::int8_t, std::uint8_t, std::int16_t>;
+using RightCodes = TypeList<std::int8_t, std::uint8_t, std::int16_t, Int4>;
+inline bool codes_multiply(DType a, DType b) noexcept {
+  return visit_type(LeftCodes{}, a, []<class T>() {}) &&
+         visit_type(RightCodes{}, b, []<class T>() {});
 }
 
 /// One scale for all, or one for each column of b: the forms that integer products take.
@@ -152,7 +156,7 @@ struct ColumnScales {
 /// False where b's quantisation runs along another axis than its columns.
 inline bool column_scales(const QuantView& q, int column_axis, ColumnScales& out) noexcept {
   out = {q.scale, q.zero_point, q.count > 1};
-  return q.count == 1 || (q.count > 1 && q.axis == column_axis);
+  return q.count == 1 || q.along(column_axis);
 }
 
 using MatrixTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t,

@@ -20,7 +20,7 @@ void run(const TensorView& x, const Window& w, const MutableView& y, const Mutab
   const std::int64_t planes = x.shape[0] * x.shape[1];
   for (std::int64_t p = 0; p < planes; p++) {
     const T* from = x.as<T>() + p * w.in_plane();
-    for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const Range(&taps)[3]) {
+    for_each_window(w, [&](std::int64_t at, const std::int64_t(&o)[3], const IndexRange(&taps)[3]) {
       std::int64_t best = -1;
       Compute<T> most{};
       for_each_tap(w, o, taps, [&](std::int64_t i) {
@@ -51,7 +51,7 @@ Status eval(EvalContext& c) noexcept {
   LONGSHORE_TRY(c.output(0, window_shape(x.shape, x.shape[1], w), y));
   const bool wanted = c.output_count() > 1 && c.wants(1);
   if (wanted) LONGSHORE_TRY(c.output(1, y.shape, indices));
-  using Types = TypeList<float, double, Float16, BFloat16, std::int8_t, std::uint8_t>;
+  using Types = TypeList<float, double, Float16, BFloat16, std::int8_t, std::uint8_t, std::int16_t>;
   visit_type(Types{}, x.dtype, [&]<class T>() {
     run<T>(x, w, y, wanted ? &indices : nullptr, c.attributes.integer("storage_order", 0) != 0);
   });
@@ -59,6 +59,12 @@ Status eval(EvalContext& c) noexcept {
 }
 
 constexpr Types types_in = pool_types | types(DType::i8, DType::u8);
+
+FormSpec form(const NodeTypes& n) {
+  FormSpec s = pool_form(n, "max");
+  if (n.node.output(1) != no_value) s.refuse("Indices", "used", "left out");
+  return s;
+}
 
 }  // namespace
 
@@ -83,7 +89,7 @@ extern constinit const OpDef op_max_pool = {
     .eval_quantised = eval,
     .facts = pool_facts,
     .quant = Quant::same,
-    .form = Form::pool,
+    .form = form,
     .examples =
         {"(x: f32[N,2,7,5]) { y, i = MaxPool(x, kernel_shape=[3,2], strides=[2,1], pads=[1,0,0,1], "
          "dilations=[2,1], storage_order=1) return y, i }",

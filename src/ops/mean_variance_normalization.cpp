@@ -55,7 +55,6 @@ extern constinit const OpDef op_mean_variance_normalization = {
     .infer = infer_same,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples = {"(x: f32[2,3,4,5]) { y = MeanVarianceNormalization(x) return y }",
                  "(x: f16[2,3]) { y = MeanVarianceNormalization(x, axes=[-1]) return y }"},
 };

@@ -20,7 +20,9 @@ extern constinit const OpDef op_min = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::rescale,
-    .form = Form::eltwise,
+    .first_dim = first_dim_of_broadcast,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "eltwise", .function = "minimum", .other = 1}; },
+    .elementwise = true,
     .examples = {"(a: f32[2,3], b: f32[3], c: f32[]) { y = Min(a, b, c) return y }",
                  "(a: u8[4], b: u8[4]) { y = Min(a, b) return y }"},
 };

@@ -13,7 +13,8 @@ extern constinit const OpDef op_mish = {
     .eval = eval_unary<FloatTypes, [](auto x) { return x * std::tanh(softplus(x)); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Mish(x) return y }"},
 };
 

@@ -1,29 +1,26 @@
 #include "ops/conv.hpp"
+#include "ops/fused.hpp"
 
 namespace longshore::ops {
 extern const OpDef op_ms_fused_conv;
 namespace {
 
-Status activation_of(const Attributes& a, FusedActivation& out) noexcept {
-  return FusedActivation::from(a.text("activation"), a.reals("activation_params"), out);
-}
-
 void infer(InferContext& c) {
-  FusedActivation activation;
-  if (const Status s = activation_of(c.attributes(), activation); !s.ok()) c.fail(s.text());
+  Activation activation;
+  if (const Status s = Activation::from(c.attributes(), activation); !s.ok()) c.fail(s.text());
   infer_conv_as(c, 0, 1, c.input(0).dtype);
 }
 std::size_t scratch(const ScratchContext& c) noexcept {
   return conv_scratch(c.attributes, c.inputs[0], c.inputs[1]);
 }
 Status eval(EvalContext& c) noexcept {
-  FusedActivation activation;
-  LONGSHORE_TRY(activation_of(c.attributes, activation));
+  Activation activation;
+  LONGSHORE_TRY(Activation::from(c.attributes, activation));
   return eval_conv(c, activation);
 }
 Status eval_codes(EvalContext& c) noexcept {
-  FusedActivation activation;
-  LONGSHORE_TRY(activation_of(c.attributes, activation));
+  Activation activation;
+  LONGSHORE_TRY(Activation::from(c.attributes, activation));
   return eval_conv_quantised(c, op_ms_fused_conv, activation);
 }
 void facts(const NodeTypes& n, Facts& f) { conv_facts_as(n, 1, f); }
@@ -39,9 +36,10 @@ extern constinit const OpDef op_ms_fused_conv = {
         "HardSigmoid.",
     .since = 1,
     .schema = {.inputs = {{"X", type_set::float_types, "T"},
-                          {"W", type_set::float_types, "T"},
-                          {"B", type_set::float_types, "T", Presence::optional},
-                          {"Z", type_set::float_types, "T", Presence::optional}},
+                          {"W", type_set::float_types, "T", Presence::required, InputRole::weights},
+                          {"B", type_set::float_types, "T", Presence::optional, InputRole::bias},
+                          {"Z", type_set::float_types, "T", Presence::optional,
+                           InputRole::residual}},
                .outputs = {{"Y", type_set::float_types, "T"}},
                .attributes = {{"activation", AttributeKind::text},
                               {"activation_params", AttributeKind::reals},
@@ -59,7 +57,12 @@ extern constinit const OpDef op_ms_fused_conv = {
     .macs = macs,
     .quant = Quant::integer,
     .weight_axis = [](const NodeTypes&) { return 0; },
-    .form = Form::mac,
+    .fused =
+        [](const NodeTypes& n) {
+          return std::string_view(has_no_activation(n) ? "com.microsoft.FusedConv" : "");
+        },
+    .to_integer = [](Node& n, Rewriter& r) { split_fused(n, "Conv", r); },
+    .form = conv_form,
     .float_rtol = 1e-4f,
     .float_atol = 1e-4f,
     .examples =

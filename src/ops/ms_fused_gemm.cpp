@@ -1,4 +1,5 @@
 #include "ops/gemm.hpp"
+#include "ops/fused.hpp"
 
 namespace longshore::ops {
 
@@ -15,8 +16,8 @@ extern constinit const OpDef op_ms_fused_gemm = {
     .domain = "com.microsoft",
     .doc = "Gemm and then an activation: Relu, Clip, LeakyRelu, Sigmoid, Tanh or HardSigmoid.",
     .schema = {.inputs = {{"A", type_set::float_types, "T"},
-                          {"B", type_set::float_types, "T"},
-                          {"C", type_set::float_types, "T", Presence::optional}},
+                          {"B", type_set::float_types, "T", Presence::required, InputRole::weights},
+                          {"C", type_set::float_types, "T", Presence::optional, InputRole::bias}},
                .outputs = {{"Y", type_set::float_types, "T"}},
                .attributes = {{"alpha", AttributeKind::real},
                               {"beta", AttributeKind::real},
@@ -35,7 +36,16 @@ extern constinit const OpDef op_ms_fused_gemm = {
     .quant = Quant::integer,
     .weight_axis =
         [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
-    .form = Form::mac,
+    .fused =
+        [](const NodeTypes& n) {
+          return std::string_view(has_no_activation(n) ? "com.microsoft.FusedGemm" : "");
+        },
+    .to_integer =
+        [](Node& n, Rewriter& r) {
+          fold_gemm_factors(n, r);
+          split_fused(n, "Gemm", r);
+        },
+    .form = gemm_form,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,
     .examples =

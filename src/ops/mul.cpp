@@ -14,7 +14,9 @@ extern constinit const OpDef op_mul = {
     .eval = eval_binary<NumberTypes, [](auto a, auto b) { return wrapping_multiply(a, b); }>,
     .facts = facts_rank,
     .quant = Quant::rescale,
-    .form = Form::eltwise,
+    .first_dim = first_dim_of_broadcast,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "eltwise", .function = "multiply", .other = 1}; },
+    .elementwise = true,
     .examples = {"(a: f32[2,3,4], b: f32[3,1]) { y = Mul(a, b) return y }",
                  "(a: i32[2,3], b: i32[3]) { y = Mul(a, b) return y }"},
 };

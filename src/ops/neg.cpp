@@ -23,7 +23,8 @@ extern constinit const OpDef op_neg = {
     .eval = eval_unary<NumberTypes, [](auto x) { return negative(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Neg(x) return y }", "(x: i8[4]) { y = Neg(x) return y }"},
 };
 

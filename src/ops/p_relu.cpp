@@ -36,6 +36,7 @@ extern constinit const OpDef op_p_relu = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::rescale,
+    .first_dim = first_dim_of_broadcast,
     .examples = {"(x: f32[2,3,4], slope: f32[3,1]) { y = PRelu(x, slope) return y }"},
 };
 

@@ -184,6 +184,18 @@ Status eval_codes(EvalContext& c) noexcept {
   return run(c, code);
 }
 
+FormSpec form(const NodeTypes& n) {
+  FormSpec s{.form = "move", .move = FormSpec::Move::pads};
+  if (n.node.input(2) != no_value) s.fill = 2;
+  const std::string_view mode = n.node.attributes.text("mode", "constant");
+  if (mode != "constant") s.refuse("mode", std::string(mode), "constant");
+  const Tensor* pads = n.graph.constant(n.node.input(1));
+  if (pads && pads->dtype == DType::i64)
+    for (std::int64_t pad : pads->values<std::int64_t>())
+      if (pad < 0) s.refuse("pads", std::to_string(pad), "0 or more");
+  return s;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_pad = {
@@ -193,19 +205,21 @@ extern constinit const OpDef op_pad = {
         "the other end. "
         "Negative pads cut.",
     .since = 25,
-    .schema = {.inputs = {{"data", type_set::any, "T"},
-                          {"pads", type_set::int64},
-                          {"constant_value", type_set::any, "T", Presence::optional},
-                          {"axes", type_set::indices, {}, Presence::optional}},
-               .outputs = {{"output", type_set::any, "T"}},
-               .attributes = {{"mode", AttributeKind::text}}},
+    .schema =
+        {.inputs = {{"data", type_set::any, "T"},
+                    {"pads", type_set::int64, {}, Presence::required, InputRole::parameter},
+                    {"constant_value", type_set::any, "T", Presence::optional,
+                     InputRole::parameter},
+                    {"axes", type_set::indices, {}, Presence::optional, InputRole::parameter}},
+         .outputs = {{"output", type_set::any, "T"}},
+         .attributes = {{"mode", AttributeKind::text}}},
     .normalise = normalise,
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval_codes,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
+    .form = form,
     .examples =
         {"(x: f32[N,3,4]) { y = Pad(x, i64[4]{1, 2, -1, 3}, f32[]{1.5}, i64[2]{-1, 1}) return y }",
          "(x: i32[3,4]) { y = Pad(x, i64[4]{2, 1, 0, 3}, mode=\"reflect\") return y }",

@@ -34,6 +34,14 @@ inline void pool_facts(const NodeTypes& n, Facts& facts) {
   window_facts(n, n.node.attributes.integers("kernel_shape"), facts);
 }
 
+/// The form of a pool: "max" or "average" over its windows.
+inline FormSpec pool_form(const NodeTypes& n, std::string_view function) {
+  FormSpec s{.form = "pool", .function = function};
+  if (const std::optional<Shape> x = n.input(0).shape())
+    (void)pool_window(n.node.attributes, *x, s.window);
+  return s;
+}
+
 /// Calls f(output index in the plane, taps of each axis inside [0, in)) for one plane.
 template <class F>
 void for_each_window(const Window& w, F&& f) {
@@ -42,7 +50,7 @@ void for_each_window(const Window& w, F&& f) {
     for (std::int64_t h = 0; h < w.out[1]; h++)
       for (std::int64_t i = 0; i < w.out[2]; i++, at++) {
         const std::int64_t o[3] = {d, h, i};
-        Range taps[3];
+        IndexRange taps[3];
         for (int a = 0; a < 3; a++) taps[a] = taps_of_output(w, a, o[a], 0, w.in[a]);
         f(at, o, taps);
       }
@@ -50,7 +58,7 @@ void for_each_window(const Window& w, F&& f) {
 
 /// Calls f(index into the input plane) for each tap of output `o` that lies inside the input.
 template <class F>
-void for_each_tap(const Window& w, const std::int64_t (&o)[3], const Range (&taps)[3], F&& f) {
+void for_each_tap(const Window& w, const std::int64_t (&o)[3], const IndexRange (&taps)[3], F&& f) {
   const auto at = [&](int a, std::int64_t k) {
     return o[a] * w.stride[a] - w.begin[a] + k * w.dilation[a];
   };
@@ -63,10 +71,11 @@ void for_each_tap(const Window& w, const std::int64_t (&o)[3], const Range (&tap
 /// The number that an average divides by: the taps inside the input, or, counting the padding,
 /// inside the padded input (but never beyond it, where ceil_mode reaches).
 inline std::int64_t average_count(const Window& w, const std::int64_t (&o)[3],
-                                  const Range (&taps)[3], bool padding) {
+                                  const IndexRange (&taps)[3], bool padding) {
   std::int64_t n = 1;
   for (int a = 0; a < 3; a++) {
-    const Range r = padding ? taps_of_output(w, a, o[a], -w.begin[a], w.in[a] + w.end[a]) : taps[a];
+    const IndexRange r =
+        padding ? taps_of_output(w, a, o[a], -w.begin[a], w.in[a] + w.end[a]) : taps[a];
     n *= std::max<std::int64_t>(0, r.to - r.from);
   }
   return n;

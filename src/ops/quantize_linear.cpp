@@ -57,14 +57,20 @@ extern constinit const OpDef op_quantize_linear = {
     .doc = "q = saturate(round_half_even(x / scale) + zero_point), by tensor, axis or block.",
     .since = 25,
     .schema =
-        {.inputs = {{"x", type_set::float_types | types(DType::i32)},
-                    {"y_scale", type_set::float_types | types(DType::i32, DType::f8e8m0)},
-                    {"y_zero_point", code_types, {}, Presence::optional}},
+        {.inputs =
+             {{"x", type_set::float_types | types(DType::i32)},
+              {"y_scale",
+               type_set::float_types | types(DType::i32, DType::f8e8m0),
+               {},
+               Presence::required,
+               InputRole::output_scale},
+              {"y_zero_point", code_types, {}, Presence::optional, InputRole::output_zero_point}},
          .outputs = {{"y", code_types}},
          .attributes = {{"axis"}, {"block_size"}, {"output_dtype"}, {"precision"}, {"saturate"}}},
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
+    .on_codes = "longshore.Quantize",
     .examples =
         {"(x: f32[2,3]) { y = QuantizeLinear(x, f32[]{0.5}, u8[]{128}) return y }",
          "(x: f32[2,3]) { y = QuantizeLinear(x, f32[3]{0.5, 0.25, 1}, i8[3]{0, 1, 2}) return y }",

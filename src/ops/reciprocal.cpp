@@ -12,7 +12,8 @@ extern constinit const OpDef op_reciprocal = {
     .eval = eval_unary<FloatTypes, [](auto x) { return decltype(x){1} / x; }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Reciprocal(x) return y }"},
 };
 

@@ -131,4 +131,26 @@ inline constexpr Types reduce_types =
 using ReduceTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t,
                              std::uint32_t, std::uint64_t>;
 
+/// The form of a reduction over exactly the spatial axes, "mean" or "sum".
+inline FormSpec reduce_form(const NodeTypes& n, std::string_view function) {
+  FormSpec s{.form = "reduce", .function = function};
+  const int rank = n.input(0).rank();
+  std::vector<std::int64_t> axes;
+  if (const Tensor* t = n.graph.constant(n.node.input(1)); t && t->dtype == DType::i64)
+    axes.assign(t->values<std::int64_t>().begin(), t->values<std::int64_t>().end());
+  const std::span<const std::int64_t> given = n.node.attributes.integers("axes");
+  axes.insert(axes.end(), given.begin(), given.end());
+  for (std::int64_t& a : axes) a = a < 0 ? a + rank : a;
+  std::ranges::sort(axes);
+  std::vector<std::int64_t> spatial;
+  for (int a = 2; a < rank; a++) spatial.push_back(a);
+  const auto shown = [](const std::vector<std::int64_t>& list) {
+    std::string out = "[";
+    for (std::int64_t a : list) out += (out.size() > 1 ? "," : "") + std::to_string(a);
+    return out + "]";
+  };
+  if (axes != spatial || spatial.empty()) s.refuse("axes", shown(axes), rank < 3 ? "those of an image, from the third on" : shown(spatial));
+  return s;
+}
+
 }  // namespace longshore::ops

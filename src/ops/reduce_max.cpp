@@ -4,7 +4,7 @@ namespace longshore::ops {
 namespace {
 
 using Types = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t,
-                       std::uint64_t, std::int8_t, std::uint8_t, Bool8>;
+                       std::uint64_t, std::int8_t, std::uint8_t, std::int16_t, Bool8>;
 
 template <class A, class T>
 struct ReduceMaxState {
@@ -28,7 +28,7 @@ extern constinit const OpDef op_reduce_max = {
     .doc = "The largest over the axes; NaN where any is NaN. Booleans count as 0 and 1.",
     .since = 20,
     .schema = {.inputs = {{"data", reduce_types | types(DType::i8, DType::u8, DType::boolean), "T"},
-                          {"axes", type_set::int64, {}, Presence::optional}},
+                          {"axes", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"reduced", reduce_types | types(DType::i8, DType::u8, DType::boolean),
                             "T"}},
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},

@@ -58,7 +58,7 @@ extern constinit const OpDef op_reduce_mean = {
     .doc = "The mean over the axes.",
     .since = 18,
     .schema = {.inputs = {{"data", reduce_types, "T"},
-                          {"axes", type_set::int64, {}, Presence::optional}},
+                          {"axes", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"reduced", reduce_types, "T"}},
                .attributes = {{"keepdims"}, {"noop_with_empty_axes"}}},
     .normalise = normalise_axes<18>,
@@ -67,7 +67,7 @@ extern constinit const OpDef op_reduce_mean = {
     .eval_quantised = eval_quantised,
     .facts = facts_reduce,
     .quant = Quant::integer,
-    .form = Form::reduce,
+    .form = [](const NodeTypes& n) { return reduce_form(n, "mean"); },
     .examples = {"(x: f32[2,3,4]) { y = ReduceMean(x, i64[1]{-1}) return y }",
                  "(x: i32[2,3,4]) { y = ReduceMean(x, i64[2]{0,2}, keepdims=0) return y }",
                  "(x: i8[1,4,5,5] q(0.5, 3)) { y: i8[1,4,1,1] q(0.25, -7) = ReduceMean(x, "

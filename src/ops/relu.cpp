@@ -1,3 +1,4 @@
+#include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
 namespace longshore::ops {
@@ -11,7 +12,9 @@ extern constinit const OpDef op_relu = {
     .infer = infer_same,
     .eval = eval_unary<NumberTypes, [](auto x) { return x < 0 ? decltype(x){0} : x; }>,
     .quant = Quant::table,
-    .form = Form::table,
+    .activation = activation_with_attributes<Activation{.kind = Activation::Kind::clamp, .low = 0}>,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[7]) { y = Relu(x) return y }", "(x: i32[2,3]) { y = Relu(x) return y }"},
 };
 

@@ -111,6 +111,13 @@ Status eval(EvalContext& c) noexcept {
   return copy_as(c, out);
 }
 
+/// The number that the target starts with.
+std::int64_t first_dim(const NodeTypes& n) {
+  const Tensor* target = n.graph.constant(n.node.input(1));
+  const bool known = target && target->dtype == DType::i64 && target->elements() > 0;
+  return known ? std::max<std::int64_t>(0, target->values<std::int64_t>()[0]) : 0;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_reshape = {
@@ -119,7 +126,8 @@ extern constinit const OpDef op_reshape = {
         "The same elements with other dims: -1 takes what is left, 0 copies a dim (unless "
         "allowzero).",
     .since = 25,
-    .schema = {.inputs = {{"data", type_set::any, "T"}, {"shape", type_set::int64}},
+    .schema = {.inputs = {{"data", type_set::any, "T"},
+                          {"shape", type_set::int64, {}, Presence::required, InputRole::parameter}},
                .outputs = {{"reshaped", type_set::any, "T"}},
                .attributes = {{"allowzero"}}},
     .infer = infer,
@@ -127,7 +135,9 @@ extern constinit const OpDef op_reshape = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::view,
+    .first_dim = first_dim,
+    .form = view_form,
+    .view = true,
     .examples = {"(x: f32[2,3,4]) { y = Reshape(x, i64[3]{0, -1, 2}) return y }",
                  "(x: f32[N,3,4]) { y = Reshape(x, i64[2]{-1, 12}) return y }",
                  "(x: i8[0,2], s: i64[2]) { a = Shape(x) y = Reshape(x, a, allowzero=1) return y }",

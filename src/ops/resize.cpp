@@ -251,33 +251,50 @@ void facts(const NodeTypes& n, Facts& f) {
   f["scale_w"] = ratio(x->rank - 1);
 }
 
+FormSpec form(const NodeTypes& n) {
+  FormSpec s{.form = "resize", .function = "nearest"};
+  const std::string_view mode = n.node.attributes.text("mode", "nearest");
+  if (mode != s.function) s.refuse("mode", std::string(mode), "nearest");
+  const TensorType &x = n.input(0), &y = n.output();
+  for (std::size_t i = 0; i < 2 && x.rank() == y.rank() && i < x.dims.size(); i++)
+    if (x.dims[i].value != y.dims[i].value)
+      s.refuse(i == 0 ? "batch" : "channels",
+               std::to_string(x.dims[i].value) + " resized to " + std::to_string(y.dims[i].value),
+               std::to_string(x.dims[i].value));
+  const std::string_view transform = n.node.attributes.text("coordinate_transformation_mode");
+  if (transform == "tf_crop_and_resize")
+    s.refuse("coordinate_transformation_mode", std::string(transform), "one that does not crop");
+  return s;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_resize = {
     .name = "Resize",
     .doc = "Interpolates along axes: nearest, linear or cubic, by scales or to sizes.",
     .since = 19,
-    .schema = {.inputs = {{"X", type_set::any, "T1"},
-                          {"roi", type_set::float_types, {}, Presence::optional},
-                          {"scales", types(DType::f32), {}, Presence::optional},
-                          {"sizes", type_set::int64, {}, Presence::optional}},
-               .outputs = {{"Y", type_set::any, "T1"}},
-               .attributes = {{"antialias"},
-                              {"axes", AttributeKind::integers},
-                              {"coordinate_transformation_mode", AttributeKind::text},
-                              {"cubic_coeff_a", AttributeKind::real},
-                              {"exclude_outside"},
-                              {"extrapolation_value", AttributeKind::real},
-                              {"keep_aspect_ratio_policy", AttributeKind::text},
-                              {"mode", AttributeKind::text},
-                              {"nearest_mode", AttributeKind::text}}},
+    .schema =
+        {.inputs = {{"X", type_set::any, "T1"},
+                    {"roi", type_set::float_types, {}, Presence::optional, InputRole::parameter},
+                    {"scales", types(DType::f32), {}, Presence::optional, InputRole::parameter},
+                    {"sizes", type_set::int64, {}, Presence::optional, InputRole::parameter}},
+         .outputs = {{"Y", type_set::any, "T1"}},
+         .attributes = {{"antialias"},
+                        {"axes", AttributeKind::integers},
+                        {"coordinate_transformation_mode", AttributeKind::text},
+                        {"cubic_coeff_a", AttributeKind::real},
+                        {"exclude_outside"},
+                        {"extrapolation_value", AttributeKind::real},
+                        {"keep_aspect_ratio_policy", AttributeKind::text},
+                        {"mode", AttributeKind::text},
+                        {"nearest_mode", AttributeKind::text}}},
     .normalise = normalise,
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval_codes,
     .facts = facts,
     .quant = Quant::same,
-    .form = Form::resize,
+    .form = form,
     .examples =
         {"(x: f32[N,2,3,4]) { y = Resize(x, _, f32[4]{1.0, 1.0, 2.0, 1.5}) return y }",
          "(x: f32[1,2,5,4]) { y = Resize(x, _, _, i64[2]{3, 7}, axes=[-2,3], mode=\"linear\", "

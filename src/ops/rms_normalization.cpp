@@ -53,7 +53,6 @@ extern constinit const OpDef op_rms_normalization = {
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
-    .form = Form::norm,
     .examples = {"(x: f32[2,3,8], s: f32[8]) { y = RMSNormalization(x, s) return y }",
                  "(x: f16[2,3,4], s: f32[3,4]) { y = RMSNormalization(x, s, axis=1, epsilon=0.001) "
                  "return y }"},

@@ -12,7 +12,8 @@ extern constinit const OpDef op_round = {
     .eval = eval_unary<FloatTypes, [](auto x) { return std::nearbyint(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Round(x) return y }",
                  "() { y = Round(f32[4]{-0.5, 0.5, 1.5, 2.5}) return y }"},
 };

@@ -23,7 +23,8 @@ extern constinit const OpDef op_selu = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Selu(x) return y }"},
 };
 

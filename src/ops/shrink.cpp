@@ -29,7 +29,8 @@ extern constinit const OpDef op_shrink = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Shrink(x, lambd=1.5, bias=1.5) return y }"},
 };
 

@@ -1,3 +1,4 @@
+#include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
 namespace longshore::ops {
@@ -13,9 +14,11 @@ extern constinit const OpDef op_sigmoid = {
                        [](auto x) { return decltype(x){1} / (decltype(x){1} + std::exp(-x)); }>,
     .facts = facts_rank,
     .quant = Quant::table,
+    .activation = activation_with_attributes<Activation{.kind = Activation::Kind::sigmoid}>,
     .lowest = 0,
     .highest = 1,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Sigmoid(x) return y }"},
 };
 

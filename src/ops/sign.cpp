@@ -22,7 +22,8 @@ extern constinit const OpDef op_sign = {
     .eval = eval_unary<NumberTypes, [](auto x) { return sign(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Sign(x) return y }", "(x: u8[4]) { y = Sign(x) return y }"},
 };
 

@@ -130,25 +130,35 @@ Status eval(EvalContext& c) noexcept {
   return {};
 }
 
+FormSpec form(const NodeTypes& n) {
+  FormSpec s{.form = "move"};
+  const Tensor* steps = n.graph.constant(n.node.input(4));
+  if (steps && steps->dtype == DType::i64)
+    for (std::int64_t step : steps->values<std::int64_t>())
+      if (step < 0) s.refuse("steps", std::to_string(step), "1 or more");
+  return s;
+}
+
 }  // namespace
 
 extern constinit const OpDef op_slice = {
     .name = "Slice",
     .doc = "start:end:step of each axis given, by numpy's rules.",
     .since = 13,
-    .schema = {.inputs = {{"data", type_set::any, "T"},
-                          {"starts", type_set::indices, "Tind"},
-                          {"ends", type_set::indices, "Tind"},
-                          {"axes", type_set::indices, "Tind", Presence::optional},
-                          {"steps", type_set::indices, "Tind", Presence::optional}},
-               .outputs = {{"output", type_set::any, "T"}}},
+    .schema =
+        {.inputs = {{"data", type_set::any, "T"},
+                    {"starts", type_set::indices, "Tind", Presence::required, InputRole::parameter},
+                    {"ends", type_set::indices, "Tind", Presence::required, InputRole::parameter},
+                    {"axes", type_set::indices, "Tind", Presence::optional, InputRole::parameter},
+                    {"steps", type_set::indices, "Tind", Presence::optional, InputRole::parameter}},
+         .outputs = {{"output", type_set::any, "T"}}},
     .normalise = normalise,
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
+    .form = form,
     .examples = {"(x: f32[N,5,6]) { y = Slice(x, i64[2]{4, 1}, i64[2]{-9223372036854775808, "
                  "9223372036854775807}, "
                  "i64[2]{1, -1}, i64[2]{-2, 2}) return y }",

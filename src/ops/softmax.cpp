@@ -29,7 +29,6 @@ extern constinit const OpDef op_softmax = {
     .quant = Quant::rescale,
     .lowest = 0,
     .highest = 1,
-    .form = Form::softmax,
     .examples = {"(x: f32[2,5]) { y = Softmax(x) return y }",
                  "(x: f16[2,3,4]) { y = Softmax(x, axis=1) return y }"},
 };

@@ -13,7 +13,8 @@ extern constinit const OpDef op_softplus = {
     .eval = eval_unary<FloatTypes, [](auto x) { return softplus(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Softplus(x) return y }"},
 };
 

@@ -12,7 +12,8 @@ extern constinit const OpDef op_softsign = {
     .eval = eval_unary<FloatTypes, [](auto x) { return x / (decltype(x){1} + std::fabs(x)); }>,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Softsign(x) return y }"},
 };
 

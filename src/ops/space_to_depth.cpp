@@ -49,7 +49,7 @@ extern constinit const OpDef op_space_to_depth = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
+    .form = take_form,
     .examples = {"(x: f32[N,2,4,6]) { y = SpaceToDepth(x, blocksize=2) return y }"},
 };
 

@@ -104,7 +104,7 @@ extern constinit const OpDef op_split = {
         "Parts along the axis: of the sizes given, or equal ones of which the last may be smaller.",
     .since = 18,
     .schema = {.inputs = {{"input", type_set::any, "T"},
-                          {"split", type_set::int64, {}, Presence::optional}},
+                          {"split", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"outputs", type_set::any, "T", Presence::variadic}},
                .attributes = {{"axis"}, {"num_outputs"}}},
     .normalise = normalise,
@@ -113,7 +113,7 @@ extern constinit const OpDef op_split = {
     .eval_quantised = eval,
     .facts = facts,
     .quant = Quant::same,
-    .form = Form::move,
+    .form = take_form,
     .examples = {"(x: f32[2,7]) { a, _, b = Split(x, axis=1, num_outputs=3) return a, b }",
                  "(x: f32[N,6,2]) { a, b = Split(x, i64[2]{4, 2}, axis=-2) return a, b }"},
 };

@@ -71,7 +71,7 @@ extern constinit const OpDef op_squeeze = {
     .doc = "Drops the axes given, whose size must be 1, or all axes of size 1.",
     .since = 25,
     .schema = {.inputs = {{"data", type_set::any, "T"},
-                          {"axes", type_set::int64, {}, Presence::optional}},
+                          {"axes", type_set::int64, {}, Presence::optional, InputRole::parameter}},
                .outputs = {{"squeezed", type_set::any, "T"}}},
     .normalise = normalise,
     .infer = infer,
@@ -79,7 +79,8 @@ extern constinit const OpDef op_squeeze = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::view,
+    .form = view_form,
+    .view = true,
     .examples = {"(x: f32[1,N,1]) { y = Squeeze(x, i64[1]{-1}) return y }",
                  "(x: f32[1,3,1]) { y = Squeeze(x) return y }"},
 };

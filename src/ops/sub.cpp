@@ -14,7 +14,9 @@ extern constinit const OpDef op_sub = {
     .eval = eval_binary<NumberTypes, [](auto a, auto b) { return wrapping_subtract(a, b); }>,
     .facts = facts_rank,
     .quant = Quant::rescale,
-    .form = Form::eltwise,
+    .first_dim = first_dim_of_broadcast,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "eltwise", .function = "subtract", .other = 1}; },
+    .elementwise = true,
     .examples = {"(a: f32[2,3,4], b: f32[3,1]) { y = Sub(a, b) return y }",
                  "(a: i32[2,3], b: i32[3]) { y = Sub(a, b) return y }"},
 };

@@ -20,7 +20,9 @@ extern constinit const OpDef op_sum = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::rescale,
-    .form = Form::eltwise,
+    .first_dim = first_dim_of_broadcast,
+    .form = [](const NodeTypes&) { return FormSpec{.form = "eltwise", .function = "sum", .other = 1}; },
+    .elementwise = true,
     .examples = {"(a: f32[2,3], b: f32[3], c: f32[]) { y = Sum(a, b, c) return y }",
                  "(a: f16[4]) { y = Sum(a) return y }"},
 };

@@ -22,7 +22,8 @@ extern constinit const OpDef op_swish = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Swish(x) return y }",
                  "(x: f32[4]) { y = Swish(x, alpha=1.5) return y }"},
 };

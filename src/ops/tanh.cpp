@@ -1,3 +1,4 @@
+#include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
 namespace longshore::ops {
@@ -12,9 +13,11 @@ extern constinit const OpDef op_tanh = {
     .eval = eval_unary<FloatTypes, [](auto x) { return std::tanh(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
+    .activation = activation_with_attributes<Activation{.kind = Activation::Kind::tanh}>,
     .lowest = -1,
     .highest = 1,
-    .form = Form::table,
+    .form = table_form,
+    .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Tanh(x) return y }"},
 };
 

@@ -60,14 +60,15 @@ extern constinit const OpDef op_tile = {
     .name = "Tile",
     .doc = "Repeats the whole tensor along each axis.",
     .since = 13,
-    .schema = {.inputs = {{"input", type_set::any, "T"}, {"repeats", type_set::int64}},
-               .outputs = {{"output", type_set::any, "T"}}},
+    .schema =
+        {.inputs = {{"input", type_set::any, "T"},
+                    {"repeats", type_set::int64, {}, Presence::required, InputRole::parameter}},
+         .outputs = {{"output", type_set::any, "T"}}},
     .infer = infer,
     .eval = eval,
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
     .examples = {"(x: f32[N,3]) { y = Tile(x, i64[2]{1, 2}) return y }",
                  "(x: i64[2]) { y = Tile(x, i64[1]{3}) return y }"},
 };

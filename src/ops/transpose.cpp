@@ -70,7 +70,7 @@ extern constinit const OpDef op_transpose = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
-    .form = Form::move,
+    .form = take_form,
     .examples = {"(x: f32[2,N,4,5]) { y = Transpose(x, perm=[0,2,3,1]) return y }",
                  "(x: u8[2,3,4]) { y = Transpose(x) return y }",
                  "(x: i8[2,3] q(0.5, 1)) { y: i8[3,2] q(0.5, 1) = Transpose(x) return y }"},

@@ -17,8 +17,7 @@ constexpr DType type_of_size(std::size_t bytes) {
 Status eval(EvalContext& c) noexcept {
   const TensorView &condition = c.input(0), &x = c.input(1), &y = c.input(2);
   Shape dims;
-  if (!broadcast_shape(x.shape, y.shape, dims) ||
-      !broadcast_shape(Shape(dims), condition.shape, dims))
+  if (!broadcast_shape(x.shape, y.shape, dims) || !broadcast_shape(dims, condition.shape, dims))
     return cannot_broadcast();
   MutableView z;
   LONGSHORE_TRY(c.output(0, dims, z));
@@ -48,6 +47,7 @@ extern constinit const OpDef op_where = {
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
+    .first_dim = first_dim_of_broadcast,
     .examples = {"(c: bool[3,1], x: f32[2,3,4], y: f32[]) { z = Where(c, x, y) return z }",
                  "(c: bool[4], x: i64[4], y: i64[1]) { z = Where(c, x, y) return z }"},
 };

@@ -1,5 +1,6 @@
 // Shared by the passes that fold constants into the weights of a convolution or matrix product.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -35,11 +36,13 @@ inline std::optional<std::vector<float>> per_channel(const Match& m, ValueId v,
 /// Nothing where weights or bias are no f32 constants.
 inline std::optional<Node> scaled_conv(Match& m, const Node& conv, const std::vector<double>& k,
                                        const std::vector<double>& b) {
-  std::optional<std::vector<float>> w = floats(m, conv.input(1));
+  const std::size_t w_at = *conv.op->schema.weights(),
+                    b_at = *conv.op->schema.input_with(InputRole::bias);
+  std::optional<std::vector<float>> w = floats(m, conv.input(w_at));
   if (!w || k.empty() || w->size() % k.size() != 0) return {};
   std::vector<float> bias(k.size());
-  if (conv.input(2) != no_value) {
-    const std::optional<std::vector<float>> old = floats(m, conv.input(2));
+  if (conv.input(b_at) != no_value) {
+    const std::optional<std::vector<float>> old = floats(m, conv.input(b_at));
     if (!old || old->size() != k.size()) return {};
     bias = *old;
   }
@@ -51,22 +54,24 @@ inline std::optional<Node> scaled_conv(Match& m, const Node& conv, const std::ve
     if (!std::isfinite(k[c]) || !std::isfinite(bias[c])) return {};
   }
   Node out = conv;
-  out.inputs.resize(3, no_value);
-  const Shape w_shape = m.constant(conv.input(1))->shape;
-  out.inputs[1] = m.add_constant(make_floats(w_shape, *w));
-  out.inputs[2] = m.add_constant(make_floats(Shape{static_cast<std::int64_t>(k.size())}, bias));
+  out.inputs.resize(std::max(out.inputs.size(), b_at + 1), no_value);
+  const Shape w_shape = m.constant(conv.input(w_at))->shape;
+  out.inputs[w_at] = m.add_constant(make_floats(w_shape, *w));
+  out.inputs[b_at] = m.add_constant(make_floats(Shape{static_cast<std::int64_t>(k.size())}, bias));
   return out;
 }
 
-/// The convolution that alone feeds v, with known output channels; else null.
+/// The convolution without an activation that alone feeds v, with constant weights; else null.
 inline const Node* sole_conv(const Match& m, ValueId v) {
-  const Node* conv = m.def(v, "Conv");
-  if (!conv || m.uses(v) != 1 || !m.constant(conv->input(1)) || m.type(conv->input(1)).quantised())
-    return nullptr;
-  return conv;
+  const Node* n = v == no_value ? nullptr : m.graph().def(v);
+  const ValueId w = n ? weights_of(m.graph(), *n) : no_value;
+  if (w == no_value || m.uses(v) != 1 || m.type(w).quantised()) return nullptr;
+  const bool by_channel = n->op->schema.input_with(InputRole::bias) && n->op->weight_axis &&
+                          n->op->weight_axis({*n, m.graph()}) == 0 && m.constant(w)->shape.rank > 2;
+  return by_channel && !n->op->schema.has_attribute("activation") ? n : nullptr;
 }
 inline std::int64_t out_channels(const Match& m, const Node& conv) {
-  return m.constant(conv.input(1))->shape[0];
+  return m.constant(weights_of(m.graph(), conv))->shape[0];
 }
 
 }  // namespace longshore::passes

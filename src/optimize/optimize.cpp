@@ -35,4 +35,10 @@ Graph optimize(const Graph& from, const OptimizeOptions& options) {
   return g;
 }
 
+Graph optimize_special(const Graph& from) {
+  OptimizeOptions options;
+  options.fuse = false;  // whether operators fuse does not hang on dims
+  return optimize(from, options);
+}
+
 }  // namespace longshore

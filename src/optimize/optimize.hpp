@@ -22,4 +22,8 @@ struct OptimizeOptions {
 /// Runs all passes until nothing changes. The meaning stays; floats may round differently.
 Graph optimize(const Graph&, const OptimizeOptions& options = {});
 
+/// For a graph that went through `optimize` before all its dims were known: what follows from them
+/// now. Weights stay the ones they are.
+Graph optimize_special(const Graph&);
+
 }  // namespace longshore

@@ -7,10 +7,11 @@
 
 #include "base/error.hpp"
 #include "place/price.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore {
 namespace {
+
+using forms::FormNode;
 
 /// Below this part of all multiply-accumulates, price alone decides over a cluster with MACs.
 constexpr double small_share = 0.01;
@@ -19,101 +20,106 @@ std::string shown_us(double us) {
   return us < 10 ? fmt::format("{:.2f} us", us) : fmt::format("{:.0f} us", us);
 }
 
-void check_activation(const Node& n, const Rule& rule, std::vector<Reason>& out) {
-  const std::string_view activation = n.attributes.text("activation");
-  if (activation.empty() || rule.any_activation) return;
-  if (std::ranges::find(rule.activations, activation) != rule.activations.end()) return;
-  out.push_back({str("the target cannot fuse the activation ", activation), rule.activations_where,
-                 str("keep ", activation, " as a node of its own")});
-}
-
-void check_dtypes(const Graph& g, const Node& n, const Rule& rule, std::vector<Reason>& out) {
-  if (rule.dtypes.empty()) return;
-  std::string allowed;
-  for (const std::string& d : rule.dtypes) allowed += (allowed.empty() ? "" : ", ") + d;
-  const auto check_one = [&](ValueId v, std::string_view what) {
-    if (v == no_value) return true;
-    const std::string dtype(name(g[v].type.dtype));
-    if (std::ranges::find(rule.dtypes, dtype) != rule.dtypes.end()) return true;
-    out.push_back({str(what, " '", g[v].name, "' is ", dtype, "; the target takes ", allowed),
-                   rule.dtypes_where, str("quantise it to ", rule.dtypes.front())});
-    return false;
-  };
-  if (check_one(n.input(0), "input")) check_one(n.output(), "output");
-}
-
-void check_limits(const Facts& facts, const Rule& rule, std::vector<Reason>& out) {
+/// Activations, element types and facts that a rule of the target file limits.
+void check_rule(const Rule& rule, const FormNode& n, bool dtypes, Reasons& out) {
+  if (!rule.supported)
+    out.add({"the target does not support it", rule.supported_where,
+             str("set supported = true, if the chip does")});
+  if (dtypes && !rule.dtypes.empty()) {
+    std::string allowed;
+    for (const std::string& d : rule.dtypes) allowed += (allowed.empty() ? "" : " or ") + d;
+    for (ValueId v : {n.data(), n.result()}) {
+      if (v == no_value) continue;
+      const std::string dtype(name(n.type(v).dtype));
+      if (std::ranges::find(rule.dtypes, dtype) == rule.dtypes.end())
+        out.value(str("the element type of '", n.graph[v].name, "'"), dtype, allowed,
+                  rule.dtypes_where);
+    }
+  }
+  const Facts facts = node_facts(n.graph, n.node);
   for (const FactLimit& limit : rule.limits) {
     const auto at = facts.find(limit.fact);
-    if (at == facts.end() || (at->second >= limit.lowest && at->second <= limit.highest)) continue;
-    const bool low = at->second < limit.lowest;
-    out.push_back(
-        {str(limit.fact, " is ", at->second, "; the target allows ", limit.lowest, " to ",
-             limit.highest),
-         limit.where,
-         str(low ? "raise " : "lower ", limit.fact, " to ", low ? limit.lowest : limit.highest)});
+    if (at != facts.end() && (at->second < limit.lowest || at->second > limit.highest))
+      out.range(limit.fact, at->second, limit.lowest, limit.highest, "the target allows",
+                limit.where);
+  }
+  const std::string_view activation = n.node.attributes.text("activation");
+  if (!activation.empty() && !rule.any_activation &&
+      std::ranges::find(rule.activations, activation) == rule.activations.end())
+    out.add({str("the target cannot fuse the activation ", activation), rule.activations_where,
+             str("keep ", activation, " as a node of its own")});
+}
+
+/// A value that a form would work on is float. Says whose output it is, so that the first float
+/// node of a chain can be found.
+void check_quantised(const FormNode& n, Reasons& out) {
+  for (ValueId v : {n.data(), n.result()}) {
+    if (v == no_value || n.type(v).quantised()) continue;
+    const Node* maker = v == n.data() ? n.graph.def(v) : &n.node;
+    const bool input = v == n.data();
+    if (!input) {
+      out.add({str("its output '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised"),
+               {},
+               n.node.op->quant == Quant::none
+                   ? str("replace ", qualified_name(*n.node.op), ", which has no integer form")
+                   : str("quantise '", n.graph[v].name, "' (--calibrate)")});
+      continue;
+    }
+    out.add({str("its input '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised",
+                 maker ? str(": ", describe(*maker), " makes it") : std::string()),
+             {},
+             maker && maker->op->quant == Quant::none
+                 ? str("replace ", describe(*maker), ", which has no integer form")
+                 : str("quantise '", n.graph[v].name, "' (--calibrate)")});
   }
 }
 
-/// Vector functions that the unit may lack.
-void check_functions(const Node& n, Form form, const Target& t, std::vector<Reason>& out) {
-  const auto need = [&](VectorFunction f) {
-    if (t.machine.vector_cycles[static_cast<int>(f)] > 0) return;
-    const std::string key = str("vector.", name(f), "_cycles");
-    out.push_back({str("the vector unit of ", t.name, " has no ", name(f)),
-                   str(t.file, ": npu.", key), "replace the operator"});
-  };
-  const std::string op = qualified_name(*n.op);
-  if (form == Form::table) need(VectorFunction::table);
-  if (form == Form::eltwise) need(op == "Mul" ? VectorFunction::multiply : VectorFunction::add);
-  if (form == Form::pool)
-    need(op == "AveragePool" ? VectorFunction::average_pool : VectorFunction::max_pool);
-  if (form == Form::reduce) need(VectorFunction::reduce);
-  if (form == Form::resize) need(VectorFunction::resize);
-  if (form == Form::quantise) need(VectorFunction::requantise);
+PlacementOption try_form(const forms::FormDef& form, const FormNode& n, const Target& t) {
+  PlacementOption o{.unit = "npu", .form = &form};
+  const Unit unit{t.name, t.file, t.machine};
+  Reasons reasons;
+  const bool quantised = n.data() != no_value && n.result() != no_value &&
+                         (n.type(n.data()).quantised() || n.type(n.result()).quantised());
+  // Element types are looked at where there is data to move.
+  const bool computes = form.cycles != nullptr;
+  if (const auto rule = t.forms.find(form.name); rule != t.forms.end())
+    check_rule(rule->second, n, quantised && computes, reasons);
+  else
+    reasons.lacks(unit, str("nothing for operators of the form ", form.name),
+                  str("[forms.", form.name, "]"));
+  if (const auto rule = t.ops.find(qualified_name(*n.node.op)); rule != t.ops.end())
+    check_rule(rule->second, n, quantised && computes, reasons);
+  if (quantised)
+    forms::check_node(form, n, unit, reasons);
+  else
+    check_quantised(n, reasons);
+  o.reasons = reasons.take();
+  if (o.reasons.empty()) o.us = npu_price_us(form, n, t.machine);
+  return o;
 }
 
 NodePlacement assess(const Graph& g, const Node& n, const Target& t) {
   NodePlacement p;
   p.macs = node_macs(g, n);
-  p.cpu_us = cpu_price_us(g, n, t.cpu);
-  p.form = npu_form(g, n);
+  p.options.push_back({.unit = "cpu", .us = cpu_price_us(g, n, t.cpu)});
   if (!t.machine.present) {
-    p.reasons.push_back({str("the target ", t.name, " has no NPU"), {}, "choose another --target"});
+    p.general.push_back({str("the target ", t.name, " has no NPU"), {}, "--target NAME of an NPU"});
     return p;
   }
-  if (p.form == Form::depthwise && t.machine.depthwise_lanes == 0) p.form = Form::mac;
-  std::vector<Reason>& out = p.reasons;
-  const bool quantised = n.input(0) != no_value && n.output() != no_value &&
-                         (g[n.input(0)].type.quantised() || g[n.output()].type.quantised());
-  if (!quantised) {
-    out.push_back({"not quantised", {}, "quantise it: --calibrate"});
-    if (p.form == Form::none || p.form == Form::view) return p;
-  }
-  const auto form_rule = t.forms.find(p.form);
-  if (form_rule == t.forms.end()) {
-    if (p.form != Form::none)
-      out.push_back({str(t.name, " has nothing for operators of the form ", name(p.form)),
-                     str(t.file, ": no [forms.", name(p.form), "]"), "replace the operator"});
-  }
-  const Facts facts = node_facts(g, n);
-  const auto apply = [&](const Rule& rule) {
-    if (!rule.supported)
-      out.push_back(
-          {"the target does not support it", rule.supported_where, "replace the operator"});
-    if (quantised && p.form != Form::view && p.form != Form::quantise)
-      check_dtypes(g, n, rule, out);
-    check_limits(facts, rule, out);
-    check_activation(n, rule, out);
-  };
-  if (form_rule != t.forms.end()) apply(form_rule->second);
-  if (const auto rule = t.ops.find(qualified_name(*n.op)); rule != t.ops.end()) apply(rule->second);
-  check_functions(n, p.form, t, out);
-  if (quantised)
-    for (Reason& r : lowering_limits(g, n, p.form)) out.push_back(std::move(r));
-  if (out.empty()) {
-    p.unit = Unit::npu;
-    p.npu_us = npu_price_us(g, n, p.form, t.machine);
+  if (n.op->form) p.spec = n.op->form({n, g});
+  const FormNode node = form_node(g, n, p.spec);
+  for (const forms::FormDef* form : forms::forms_of(node))
+    p.options.push_back(try_form(*form, node, t));
+  if (p.options.size() == 1)
+    p.general.push_back({str("no form of an NPU does ", qualified_name(*n.op), " yet"),
+                         {},
+                         n.op->quant == Quant::none
+                             ? str(qualified_name(*n.op), " has no integer form either")
+                             : str("src/forms has no file for ", qualified_name(*n.op))});
+  for (std::size_t i = 1; i < p.options.size(); i++) {
+    const PlacementOption& o = p.options[i];
+    if (!o.reasons.empty()) continue;
+    if (p.chosen == 0 || o.us < p.option().us) p.chosen = i;
   }
   return p;
 }
@@ -135,7 +141,9 @@ struct Links {
 
 class Pricer {
  public:
-  explicit Pricer(Placement& p) : p_(p), g_(p.graph), links_(p.graph) {}
+  explicit Pricer(Placement& p) : p_(p), g_(p.graph), links_(p.graph) {
+    for (const NodePlacement& n : p.nodes) best_.push_back(n.chosen);
+  }
 
   void run() {
     bool changed = true;
@@ -144,11 +152,11 @@ class Pricer {
       changed = joined || peeled;
     }
     for (std::size_t i = 0; i < g_.nodes.size(); i++)
-      if (p_.nodes[i].npu_us >= 0) p_.nodes[i].move_us = moves_if(i, Unit::npu);
+      if (p_.nodes[i].npu_us() >= 0) p_.nodes[i].move_us = moves_if(i, best_[i]);
   }
 
  private:
-  bool on_npu(std::size_t i) const { return p_.nodes[i].unit == Unit::npu; }
+  bool on_npu(std::size_t i) const { return p_.nodes[i].on_npu(); }
 
   /// Cost of carrying value v between the units as they stand now.
   double crossing(ValueId v) const {
@@ -162,13 +170,13 @@ class Pricer {
     return 0;
   }
 
-  double moves_if(std::size_t i, Unit unit) {
-    const Unit was = p_.nodes[i].unit;
-    p_.nodes[i].unit = unit;
+  double moves_if(std::size_t i, std::size_t option) {
+    const std::size_t was = p_.nodes[i].chosen;
+    p_.nodes[i].chosen = option;
     double us = 0;
     for (ValueId v : g_.nodes[i].inputs) us += crossing(v);
     for (ValueId v : g_.nodes[i].outputs) us += crossing(v);
-    p_.nodes[i].unit = was;
+    p_.nodes[i].chosen = was;
     return us;
   }
 
@@ -206,8 +214,8 @@ class Pricer {
     double npu = 0, cpu = 0, macs = 0;
     std::vector<ValueId> touched;
     for (std::size_t i : members) {
-      npu += p_.nodes[i].npu_us;
-      cpu += p_.nodes[i].cpu_us;
+      npu += p_.nodes[i].option().us;
+      cpu += p_.nodes[i].cpu_us();
       macs += static_cast<double>(p_.nodes[i].macs);
       for (ValueId v : g_.nodes[i].inputs) touched.push_back(v);
       for (ValueId v : g_.nodes[i].outputs) touched.push_back(v);
@@ -217,13 +225,13 @@ class Pricer {
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     double here = 0, there = 0;
     for (ValueId v : touched) here += crossing(v);
-    for (std::size_t i : members) p_.nodes[i].unit = Unit::cpu;
+    for (std::size_t i : members) p_.nodes[i].chosen = 0;
     for (ValueId v : touched) there += crossing(v);
     if (cpu + there < npu + here) {
       for (std::size_t i : members) refuse(i, npu, here - there, cpu, members.size());
       return true;
     }
-    for (std::size_t i : members) p_.nodes[i].unit = Unit::npu;
+    for (std::size_t i : members) p_.nodes[i].chosen = best_[i];
     return false;
   }
 
@@ -231,30 +239,54 @@ class Pricer {
   bool peel() {
     bool changed = false;
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-      if (!on_npu(i) || p_.nodes[i].macs > 0 || p_.nodes[i].form == Form::view) continue;
-      const double here = moves_if(i, Unit::npu), there = moves_if(i, Unit::cpu);
-      if (p_.nodes[i].cpu_us + there >= p_.nodes[i].npu_us + here) continue;
-      p_.nodes[i].unit = Unit::cpu;
-      refuse(i, p_.nodes[i].npu_us, here - there, p_.nodes[i].cpu_us, 1);
+      if (!on_npu(i) || p_.nodes[i].macs > 0 || !p_.nodes[i].form()->cycles)
+        continue;
+      const double here = moves_if(i, best_[i]), there = moves_if(i, 0);
+      const double npu = p_.nodes[i].option().us;
+      if (p_.nodes[i].cpu_us() + there >= npu + here) continue;
+      refuse(i, npu, here - there, p_.nodes[i].cpu_us(), 1);
       changed = true;
     }
     return changed;
   }
 
+  /// What keeps it is the hand-over: the neighbours are named that would have to come along.
   void refuse(std::size_t i, double npu, double moves, double cpu, std::size_t count) {
-    p_.nodes[i].unit = Unit::cpu;
-    p_.nodes[i].reasons.push_back(
+    NodePlacement& p = p_.nodes[i];
+    const std::string neighbours = kept_on_cpu(i);
+    p.chosen = 0;
+    p.options[best_[i]].reasons.push_back(
         {str("faster on the CPU",
              count > 1 ? str(" together with ", count - 1, " neighbours") : std::string(), ": ",
              shown_us(cpu), " there, ", shown_us(npu), " on the NPU and ", shown_us(moves),
              " for handing over"),
          {},
-         "let its neighbours run on the NPU"});
+         neighbours.empty() ? str("give it ", shown_us(npu + moves - cpu), " less to hand over")
+                            : str("bring ", neighbours, " to the NPU")});
+  }
+
+  /// Neighbours that the NPU cannot run, for advice: at most two.
+  std::string kept_on_cpu(std::size_t i) const {
+    std::vector<std::size_t> found;
+    const auto look = [&](std::size_t k) {
+      if (!on_npu(k) && best_[k] == 0 && found.size() < 2 &&
+          std::ranges::find(found, k) == found.end())
+        found.push_back(k);
+    };
+    for (ValueId v : g_.nodes[i].inputs)
+      if (v != no_value && g_[v].def >= 0) look(static_cast<std::size_t>(g_[v].def));
+    for (ValueId v : g_.nodes[i].outputs)
+      if (v != no_value)
+        for (std::size_t user : links_.users[index(v)]) look(user);
+    std::string out;
+    for (std::size_t k : found) out += (out.empty() ? "" : " and ") + describe(g_.nodes[k]);
+    return out;
   }
 
   Placement& p_;
   const Graph& g_;
   Links links_;
+  std::vector<std::size_t> best_;  // the NPU's cheapest option of each node; 0: none
 };
 
 }  // namespace
@@ -267,14 +299,37 @@ std::int64_t Placement::macs() const {
 
 double Placement::npu_mac_share() const {
   std::int64_t npu = 0;
-  for (const NodePlacement& n : nodes) npu += n.unit == Unit::npu ? n.macs : 0;
+  for (const NodePlacement& n : nodes) npu += n.on_npu() ? n.macs : 0;
   const std::int64_t all = macs();
   return all > 0 ? static_cast<double>(npu) / static_cast<double>(all) : 0;
 }
 
+const PlacementOption* NodePlacement::npu() const {
+  const PlacementOption* best = nullptr;
+  for (const PlacementOption& o : options)
+    if (o.form && (!best || (o.us >= 0 && (best->us < 0 || o.us < best->us)))) best = &o;
+  return best;
+}
+
+std::vector<Reason> NodePlacement::reasons() const {
+  if (on_npu()) return {};
+  if (const PlacementOption* o = npu()) return o->reasons;
+  return general;
+}
+
 void move_to_cpu(Placement& p, std::size_t node, Reason reason) {
-  p.nodes[node].unit = Unit::cpu;
-  p.nodes[node].reasons.push_back(std::move(reason));
+  NodePlacement& n = p.nodes[node];
+  n.options[n.chosen].reasons.push_back(std::move(reason));
+  n.chosen = 0;
+}
+
+forms::FormNode form_node(const Graph& g, const Node& n, const FormSpec& spec) {
+  forms::FormNode out{g, n, spec};
+  const ValueId data = out.data(), result = out.result();
+  if (result == no_value || data == no_value) return out;
+  if (const auto e = forms::extent_of(g[result].type)) out.out = *e;
+  if (const auto e = forms::extent_of(g[data].type)) out.in = *e;
+  return out;
 }
 
 Placement place(const Graph& g, const Target& t, const PlaceOptions& options) {

@@ -1,31 +1,43 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "forms/form.hpp"
 #include "target/target.hpp"
 
 namespace longshore {
 
-enum class Unit : std::uint8_t { cpu, npu };
-
-/// One limit that keeps a node from the NPU.
-struct Reason {
-  std::string text;    // "kernel_h is 33; the target allows 1 to 31"
-  std::string where;   // "rk3588-like.toml:82", or empty where no file says it
-  std::string change;  // the smallest change that would remove it
-  bool operator==(const Reason&) const = default;
+/// One way to run a node: a unit of the target and, on an NPU, the form.
+struct PlacementOption {
+  std::string_view unit;                   // an entry of target.units(): "cpu", "npu"
+  const forms::FormDef* form = nullptr;    // how the NPU would run it; null: the unit's own kernels
+  double us = -1;                          // predicted, alone; -1: impossible, or dims are unknown
+  std::vector<Reason> reasons;             // why it is not taken: every failed limit
+  bool operator==(const PlacementOption&) const = default;
 };
 
 struct NodePlacement {
-  Unit unit = Unit::cpu;
-  Form form = Form::none;       // how the NPU would run it
-  std::vector<Reason> reasons;  // why it is not on the NPU: all of them
+  std::vector<PlacementOption> options;  // the CPU first, then the NPU's, special cases first
+  std::size_t chosen = 0;
+  FormSpec spec;  // the node in the words of its form
+  std::vector<Reason> general;  // why no form of an NPU takes it
   std::int64_t macs = 0;
-  double cpu_us = 0;   // predicted on the host CPU
-  double npu_us = -1;  // predicted on the NPU with its DMA and dispatch; -1: impossible
   double move_us = 0;  // layout changes, cache care and hand-overs if its neighbours stay
   bool operator==(const NodePlacement&) const = default;
+
+  const PlacementOption& option() const { return options[chosen]; }
+  std::string_view unit() const { return option().unit; }
+  /// The form that runs it, or null on the CPU.
+  const forms::FormDef* form() const { return option().form; }
+  bool on_npu() const { return form() != nullptr; }
+  /// Predicted microseconds on the host CPU, -1 where dims are unknown.
+  double cpu_us() const { return options.front().us; }
+  /// The best of the NPU's options, or null where the target has no NPU or no form takes the node.
+  const PlacementOption* npu() const;
+  double npu_us() const { return npu() ? npu()->us : -1; }
+  /// Why it is not on the NPU: all of them. Empty where it is.
+  std::vector<Reason> reasons() const;
 };
 
 /// Where each node runs, and why.
@@ -47,25 +59,10 @@ struct PlaceOptions {
 /// Decides for each node. Throws if the graph's rounding mode is one that the target lacks.
 Placement place(const Graph&, const Target&, const PlaceOptions& = {});
 
-/// Moves a node to the CPU for a reason found later (no tile fits into the SRAM). Views of it
-/// follow.
+/// Moves a node to the CPU for a reason found later (no tile fits into the SRAM).
 void move_to_cpu(Placement&, std::size_t node, Reason);
 
-/// The dims of a value as the NPU walks them: NCHW, NCL (one row) or NC.
-struct Extent {
-  std::int64_t n = 1, h = 1, w = 1, c = 1;
-  std::int64_t elements() const { return n * h * w * c; }
-  bool operator==(const Extent&) const = default;
-};
-std::optional<Extent> extent_of(const TensorType&);
-/// Extents of operand `v`, whose dims are aligned with those of the output as numpy does.
-Extent operand_extent(const Graph&, ValueId v, ValueId output);
-
-/// The form that lowering would use, and what Longshore itself cannot lower (empty: it can).
-Form npu_form(const Graph&, const Node&);
-std::vector<Reason> lowering_limits(const Graph&, const Node&, Form);
-
-/// Predicted microseconds of one node on the host CPU.
-double cpu_price_us(const Graph&, const Node&, const HostCpu&);
+/// The node as its form sees it; its extents are those of the whole values, aligned.
+forms::FormNode form_node(const Graph&, const Node&, const FormSpec&);
 
 }  // namespace longshore

@@ -1,28 +1,29 @@
-// Prices before anything is planned: a roofline per node. The plan's tile search gives better ones.
+#include "place/price.hpp"
+
 #include <algorithm>
 
-#include "place/price.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore {
 namespace {
 
+/// Nothing where a dim is unknown.
+std::optional<double> elements_of(const Graph& g, ValueId v) {
+  const std::optional<Shape> s = v == no_value ? Shape{0} : g[v].type.shape();
+  if (!s) return {};
+  return v == no_value ? 0.0 : static_cast<double>(s->elements());
+}
+
 double bytes_of(const Graph& g, ValueId v) {
-  const std::optional<Shape> s = v == no_value ? std::nullopt : g[v].type.shape();
-  return s ? static_cast<double>(s->elements()) * static_cast<double>(size_bytes(g[v].type.dtype))
-           : 0;
+  const std::optional<double> n = elements_of(g, v);
+  return v == no_value || !n ? 0 : *n * static_cast<double>(size_bytes(g[v].type.dtype));
 }
 
-double output_elements(const Graph& g, const Node& n) {
-  double out = 0;
-  for (ValueId v : n.outputs)
-    if (v != no_value)
-      if (const auto s = g[v].type.shape()) out += static_cast<double>(s->elements());
-  return out;
-}
-
-std::uint32_t small(std::int64_t v) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(v, 0, 0xffffffff));
+bool known(const Graph& g, const Node& n) {
+  const auto all = [&](const std::vector<ValueId>& list) {
+    return std::ranges::all_of(list, [&](ValueId v) { return elements_of(g, v).has_value(); });
+  };
+  return all(n.inputs) && all(n.outputs);
 }
 
 }  // namespace
@@ -32,88 +33,51 @@ std::int64_t node_macs(const Graph& g, const Node& n) {
 }
 
 double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
-  if (n.op->form == Form::view) return 0;
+  if (n.op->view) return 0;
+  if (!known(g, n)) return -1;
   const bool quantised = n.output() != no_value && g[n.output()].type.quantised();
   const auto rate = cpu.macs_per_cycle.find(quantised ? "i8" : "f32");
   const double peak = rate != cpu.macs_per_cycle.end() ? rate->second : 1;
   const double macs_us =
       static_cast<double>(node_macs(g, n)) / (peak * cpu.ghz * 1e3 * cpu.cores * cpu.efficiency);
-  double bytes = 0;
-  for (ValueId v : n.inputs) bytes += bytes_of(g, v);
-  for (ValueId v : n.outputs) bytes += bytes_of(g, v);
+  double written = 0, read = 0, elements = 0;
+  for (ValueId v : n.outputs) {
+    written += bytes_of(g, v);
+    elements += v == no_value ? 0 : *elements_of(g, v);
+  }
+  for (std::size_t i = 0; i < n.inputs.size(); i++)
+    // Of a table only the rows that are picked are read.
+    read += i == 0 && n.op->picks ? written : bytes_of(g, n.inputs[i]);
   double element_us = 0;
   if (node_macs(g, n) == 0) {
     auto ns = cpu.ns_per_element.find(qualified_name(*n.op));
     if (ns == cpu.ns_per_element.end()) ns = cpu.ns_per_element.find("default");
-    std::int64_t window = 1;
-    if (n.op->form == Form::pool && n.op->facts) {
-      const Facts facts = node_facts(g, n);
-      const auto h = facts.find("kernel_h"), w = facts.find("kernel_w");
-      if (h != facts.end() && w != facts.end()) window = h->second * w->second;
-    }
-    const double elements = n.op->form == Form::reduce
-                                ? bytes_of(g, n.input(0))
-                                : output_elements(g, n) * static_cast<double>(window);
-    element_us = elements * ns->second * 1e-3;
+    // What looks through windows or sums over whole axes works on what it reads.
+    const FormSpec spec = n.op->form ? n.op->form({n, g}) : FormSpec{};
+    const forms::FormDef* form = forms::find(spec.form);
+    const bool sums = form && form->rules && form->rules({g, n, spec}, {}).sums_pixels;
+    const double work = sums ? *elements_of(g, n.input(0))
+                             : elements * static_cast<double>(spec.window.taps());
+    element_us = work * ns->second * 1e-3;
   }
-  return cpu.step_us + std::max({macs_us, bytes / (cpu.bandwidth_gbs * 1e3), element_us});
+  return cpu.step_us + std::max({macs_us, (read + written) / (cpu.bandwidth_gbs * 1e3), element_us});
 }
 
-double npu_price_us(const Graph& g, const Node& n, Form form, const Machine& m) {
-  if (form == Form::view) return 0;
-  const std::optional<Extent> to = extent_of(g[n.output()].type),
-                              from = extent_of(g[n.input(0)].type);
-  if (!to || !from) return -1;
-  double cycles = 0;
-  const auto vector = [&](VectorFunction f, std::int64_t elements, std::int64_t window = 1) {
-    cycles = vector_cycles(m, f, static_cast<std::uint64_t>(elements),
-                           static_cast<std::uint64_t>(window));
-  };
-  const Facts facts = node_facts(g, n);
-  const auto fact = [&](std::string_view key) {
-    const auto at = facts.find(key);
-    return at == facts.end() ? std::int64_t{1} : at->second;
-  };
-  switch (form) {
-    case Form::mac:
-    case Form::depthwise: {
-      Conv c;
-      c.depthwise = form == Form::depthwise;
-      const std::int64_t groups = c.depthwise ? 1 : fact("groups");
-      c.in_c = small(from->c / std::max<std::int64_t>(groups, 1));
-      c.out_c = small(to->c / std::max<std::int64_t>(groups, 1));
-      c.kernel_h = small(fact("kernel_h")), c.kernel_w = small(fact("kernel_w"));
-      c.out_h = small(to->n * to->h), c.out_w = small(to->w);
-      cycles = conv_cycles(m, c) * static_cast<double>(groups);
-      break;
-    }
-    case Form::eltwise:
-      vector(qualified_name(*n.op) == "Mul" ? VectorFunction::multiply : VectorFunction::add,
-             to->elements());
-      break;
-    case Form::table:
-      vector(VectorFunction::table, to->elements());
-      break;
-    case Form::pool:
-      vector(qualified_name(*n.op) == "AveragePool" ? VectorFunction::average_pool
-                                                    : VectorFunction::max_pool,
-             to->elements(), fact("kernel_h") * fact("kernel_w"));
-      break;
-    case Form::reduce:
-      vector(VectorFunction::reduce, from->elements());
-      break;
-    case Form::resize:
-      vector(VectorFunction::resize, to->elements());
-      break;
-    case Form::quantise:
-      vector(VectorFunction::requantise, to->elements());
-      break;
-    default:
-      break;
-  }
+double npu_price_us(const forms::FormDef& form, const forms::FormNode& n, const Machine& m) {
+  if (!form.cycles) return 0;
+  if (!known(n.graph, n.node)) return -1;
+  const forms::TileRules rules = form.rules(n, m);
+  // The whole node as one tile: what its windows, groups and sums cost, whatever the cut.
+  const std::int64_t groups = rules.sums_channels ? n.spec.groups : 1;
+  const forms::Extent& walked = rules.sums_pixels ? n.in : n.out;
+  const forms::Tiling whole{.rows = walked.n * walked.h,
+                            .columns = walked.w,
+                            .channels = n.out.c / groups,
+                            .in_channels = n.in.c / groups};
+  const double cycles = form.cycles(n, whole, m) * static_cast<double>(groups);
   double read = 0, written = 0;
-  for (ValueId v : n.inputs) read += bytes_of(g, v);
-  for (ValueId v : n.outputs) written += bytes_of(g, v);
+  for (ValueId v : n.node.inputs) read += bytes_of(n.graph, v);
+  for (ValueId v : n.node.outputs) written += bytes_of(n.graph, v);
   const double rate = std::min(m.dma_bytes_per_cycle * m.clock_mhz * 1e-3, m.dram_gb_per_s);
   const double dma_us = (read / std::min(rate, m.dram_gb_per_s * m.dram_read_efficiency) +
                          written / std::min(rate, m.dram_gb_per_s * m.dram_write_efficiency)) *

@@ -7,6 +7,9 @@
 namespace longshore::plan {
 namespace {
 
+using forms::extent_of;
+using forms::Shows;
+
 constexpr std::size_t most_stages = 4;
 
 class Grouper {
@@ -14,24 +17,33 @@ class Grouper {
   Grouper(const Placement& p, const Uses& uses, bool fuse, const std::set<std::size_t>& apart)
       : p_(p), g_(p.graph), uses_(uses), fuse_(fuse), apart_(apart) {
     out_.aliases.resize(g_.values.size());
-    out_.skipped.resize(g_.nodes.size());
+    gone_.resize(g_.nodes.size());
     taken_.resize(g_.nodes.size());
+    for (std::size_t i = 0; i < g_.nodes.size(); i++) {
+      specs_.push_back(p.nodes[i].spec);
+      if (npu(i) && form(i).prepare) form(i).prepare(g_, g_.nodes[i], specs_[i]);
+    }
   }
 
   Grouping run() {
     for (std::size_t i = 0; i < g_.nodes.size(); i++) alias(i);
     for (std::size_t i = 0; i < g_.nodes.size(); i++)
-      if (npu(i) && p_.nodes[i].form == Form::move && concat(i)) concat_aliases(i);
+      if (shows(i) == Shows::joins) parts(i);
     for (std::size_t i = 0; i < g_.nodes.size(); i++)
-      if (npu(i) && !out_.skipped[i] && !taken_[i]) grow(i);
-    emit_items();
+      if (npu(i) && !gone_[i] && !taken_[i]) grow(i);
+    order();
     return std::move(out_);
   }
 
  private:
-  bool npu(std::size_t i) const { return p_.nodes[i].unit == Unit::npu; }
-  bool concat(std::size_t i) const { return g_.nodes[i].op->name == "Concat"; }
-  bool is_input(ValueId v) const { return std::ranges::find(g_.inputs, v) != g_.inputs.end(); }
+  bool npu(std::size_t i) const { return p_.nodes[i].on_npu(); }
+  const forms::FormDef& form(std::size_t i) const { return *p_.nodes[i].form(); }
+  Shows shows(std::size_t i) const {
+    return npu(i) && form(i).shows ? form(i).shows(specs_[i]) : Shows::nothing;
+  }
+  ValueId data(std::size_t i) const {
+    return g_.nodes[i].input(static_cast<std::size_t>(specs_[i].data));
+  }
 
   bool unused(ValueId v) const {
     return v == no_value || (uses_.nodes[index(v)].empty() && !uses_.output[index(v)]);
@@ -42,9 +54,9 @@ class Grouper {
     if (uses_.output[index(v)] || uses_.captured[index(v)]) return true;
     return std::ranges::any_of(uses_.nodes[index(v)], [&](std::size_t user) {
       if (!npu(user)) return true;
-      const Node& n = g_.nodes[user];
-      if (p_.nodes[user].form != Form::view) return false;
-      return extent_of(g_[v].type) != extent_of(g_[n.output()].type) || needs_full(n.output());
+      const ValueId to = g_.nodes[user].output();
+      if (shows(user) != Shows::whole) return false;
+      return extent_of(g_[v].type) != extent_of(g_[to].type) || needs_full(to);
     });
   }
 
@@ -53,102 +65,112 @@ class Grouper {
     const Node& n = g_.nodes[i];
     const ValueId in = n.input(0);
     if (!npu(i)) {  // a view of something in the arena; the step stays for the report
-      const bool view = n.op->form == Form::view && n.outputs.size() == 1 && in != no_value &&
-                        g_[in].def >= 0 && g_[in].type.shape() && g_[n.output()].type.shape() &&
+      const bool view = n.op->view && n.outputs.size() == 1 && in != no_value && g_[in].def >= 0 &&
+                        g_[in].type.shape() && g_[n.output()].type.shape() &&
                         g_[in].type.dtype == g_[n.output()].type.dtype &&
                         g_[in].type.quant == g_[n.output()].type.quant &&
                         g_[in].type.shape()->elements() == g_[n.output()].type.shape()->elements();
-      if (view) out_.aliases[index(n.output())] = {in, true, {}};
+      if (view) out_.aliases[index(n.output())] = {.parent = in, .full = true};
       return;
     }
-    if (p_.nodes[i].form == Form::view) {
-      out_.aliases[index(n.output())] = {in, true, {}};
-      out_.skipped[i] = true;
-      return;
+    if (shows(i) == Shows::whole) {
+      out_.aliases[index(n.output())] = {.parent = data(i), .full = true};
+      gone_[i] = true;
     }
-    if (p_.nodes[i].form != Form::move || concat(i) || n.op->name == "Pad") return;
+    if (shows(i) != Shows::takes) return;
     bool all = true;
     for (std::size_t k = 0; k < n.outputs.size(); k++) {
       const ValueId v = n.outputs[k];
       if (unused(v)) continue;
-      const std::optional<MoveMap> map = needs_full(v) ? std::nullopt : move_map(g_, n, k);
+      const std::optional<MoveMap> map =
+          needs_full(v) ? std::nullopt : move_map(g_, n, specs_[i], k);
       if (map)
-        out_.aliases[index(v)] = {in, false, *map};
+        out_.aliases[index(v)] = {.parent = data(i), .map = *map};
       else
         all = false;
     }
-    out_.skipped[i] = all;
+    gone_[i] = all;
+  }
+
+  /// Where each input of a join begins in the whole, NHWC.
+  std::array<std::int64_t, 4> part_start(std::size_t i, std::size_t input) const {
+    const Node& n = g_.nodes[i];
+    const auto axis = static_cast<std::size_t>(
+        forms::nhwc_axis(g_[n.output()].type.rank(), specs_[i].axis));
+    std::array<std::int64_t, 4> at{};
+    for (std::size_t k = 0; k < input; k++) {
+      const Extent e = *extent_of(g_[n.inputs[k]].type);
+      at[axis] += std::array{e.n, e.h, e.w, e.c}[axis];
+    }
+    return at;
   }
 
   /// Parts that layers write straight into the whole.
-  void concat_aliases(std::size_t i) {
+  void parts(std::size_t i) {
     const Node& n = g_.nodes[i];
-    const auto axis = static_cast<std::size_t>(nhwc_axis(g_, n, n.attributes.integer("axis")));
-    const TensorType& whole = g_[n.output()].type;
-    std::int64_t at = 0;
     bool all = true;
-    for (ValueId v : n.inputs) {
-      MoveMap map;
-      map.axis = {0, 1, 2, 3};
-      map.step = {1, 1, 1, 1};
-      map.start[axis] = at;
-      const Extent e = *extent_of(g_[v].type);
-      at += std::array{e.n, e.h, e.w, e.c}[axis];
+    for (std::size_t k = 0; k < n.inputs.size(); k++) {
+      const ValueId v = n.inputs[k];
       const int def = g_[v].def;
       const bool free = def >= 0 && npu(static_cast<std::size_t>(def)) && !needs_full(v) &&
                         out_.aliases[index(v)].parent == no_value &&
-                        g_[v].type.quant == whole.quant && std::ranges::count(n.inputs, v) == 1;
+                        g_[v].type.quant == g_[n.output()].type.quant &&
+                        std::ranges::count(n.inputs, v) == 1;
       if (free)
-        out_.aliases[index(v)] = {n.output(), false, map};
+        out_.aliases[index(v)] = {.parent = n.output(),
+                                  .part = true,
+                                  .map = {part_start(i, k), {1, 1, 1, 1}, {0, 1, 2, 3}}};
       else
         all = false;
     }
-    out_.skipped[i] = all;
+    gone_[i] = all;
+  }
+
+  /// A stage that carries input `data` to output `result` of a node, with another scale if need be.
+  Stage carry(std::size_t i, std::size_t input, std::size_t result) const {
+    const Node& n = g_.nodes[i];
+    const bool rescale = !(g_[n.inputs[input]].type.quant == g_[n.outputs[result]].type.quant);
+    const forms::FormDef& form = rescale ? forms::rescaling() : forms::copying();
+    FormSpec spec;
+    spec.form = form.name;
+    spec.data = static_cast<int>(input);
+    spec.result = static_cast<int>(result);
+    return {.node = i, .form = &form, .spec = std::move(spec)};
   }
 
   void grow(std::size_t i) {
     const Node& n = g_.nodes[i];
     taken_[i] = true;
-    if (concat(i)) {
+    const auto walked = static_cast<std::size_t>(specs_[i].data);
+    if (shows(i) == Shows::joins) {
       for (std::size_t k = 0; k < n.inputs.size(); k++) {
         const Alias& a = out_.aliases[index(n.inputs[k])];
-        if ((a.parent == n.output() && !a.full) || absorbed_.contains({i, static_cast<int>(k)}))
-          continue;
-        piece(i, static_cast<int>(k));
+        if ((a.part && a.parent == n.output()) || absorbed_.contains({i, k})) continue;
+        out_.layers.push_back({.stages = {carry(i, k, 0)}, .part = part_start(i, k)});
       }
-      return;
-    }
-    if (p_.nodes[i].form == Form::move && n.op->name != "Pad") {
+    } else if (shows(i) == Shows::takes) {
       for (std::size_t k = 0; k < n.outputs.size(); k++)
         if (!unused(n.outputs[k]) && out_.aliases[index(n.outputs[k])].parent == no_value)
-          piece(i, static_cast<int>(k));
-      return;
+          out_.layers.push_back({.stages = {carry(i, walked, k)}});
+    } else {
+      Layer layer;
+      layer.stages.push_back({.node = i, .form = &form(i), .spec = specs_[i]});
+      walk_full_operand(layer.stages.back());
+      if (fuse_ && form(i).leads && !apart_.contains(i)) extend(layer, n.output());
+      out_.layers.push_back(std::move(layer));
     }
-    Layer layer;
-    layer.stages.push_back({.node = i, .form = p_.nodes[i].form});
-    if (p_.nodes[i].form == Form::eltwise) layer.stages.back().side = eltwise_side(n);
-    const ValueId first = n.output();
-    if (fuse_ && !apart_.contains(i) && n.op->name != "Pad") extend(layer, first);
-    out_.layers.push_back(std::move(layer));
   }
 
-  /// The operand that is loaded beside the one that gives the extents.
-  int eltwise_side(const Node& n) const {
-    const std::optional<Extent> to = extent_of(g_[n.output()].type);
-    const bool first_full =
-        !g_.constant(n.input(0)) && operand_extent(g_, n.input(0), n.output()) == *to;
-    return first_full ? 1 : 0;
-  }
-
-  void piece(std::size_t i, int k) {
-    Layer layer;
-    const Node& n = g_.nodes[i];
-    const ValueId from = n.inputs[concat(i) ? static_cast<std::size_t>(k) : 0];
-    const ValueId to = n.outputs[concat(i) ? 0 : static_cast<std::size_t>(k)];
-    const bool rescale = !(g_[from].type.quant == g_[to].type.quant);
-    layer.stages.push_back({.node = i, .form = rescale ? Form::quantise : Form::move});
-    layer.piece = k;
-    out_.layers.push_back(std::move(layer));
+  /// Of two operands the one that has the extents of the result is walked.
+  void walk_full_operand(Stage& s) const {
+    if (s.spec.other < 0) return;
+    const Node& n = g_.nodes[s.node];
+    const auto full = [&](int role) {
+      const ValueId v = n.input(static_cast<std::size_t>(role));
+      return !g_.constant(v) &&
+             forms::aligned_extent(g_, v, n.output()) == *extent_of(g_[n.output()].type);
+    };
+    if (!full(s.spec.data)) std::swap(s.spec.data, s.spec.other);
   }
 
   void extend(Layer& layer, ValueId v) {
@@ -156,40 +178,41 @@ class Grouper {
       if (uses_.output[index(v)] || uses_.captured[index(v)] || uses_.nodes[index(v)].size() != 1)
         return;
       const std::size_t user = uses_.nodes[index(v)].front();
-      if (!npu(user) || taken_[user] || out_.skipped[user] || apart_.contains(user)) return;
+      if (!npu(user) || taken_[user] || gone_[user] || apart_.contains(user)) return;
       const Node& n = g_.nodes[user];
-      Stage stage{.node = user, .form = p_.nodes[user].form};
-      if (stage.form == Form::eltwise) {
-        stage.side = n.input(0) == v ? 1 : 0;
-        if (operand_extent(g_, v, n.output()) != *extent_of(g_[n.output()].type)) return;
-      } else if (stage.form == Form::table || stage.form == Form::quantise) {
-        if (n.input(0) != v) return;
-      } else {
-        rescale_into_concat(layer, user, v);
+      if (shows(user) == Shows::joins) return rescale_into_join(layer, user, v);
+      if (!form(user).follows) return;
+      Stage stage{.node = user, .form = &form(user), .spec = specs_[user]};
+      if (stage.spec.other >= 0 && n.input(static_cast<std::size_t>(stage.spec.other)) == v)
+        std::swap(stage.spec.data, stage.spec.other);
+      // The tile is walked as it lies: the same extents, whatever the ranks.
+      const std::optional<Extent> to = extent_of(g_[n.output()].type);
+      if (n.input(static_cast<std::size_t>(stage.spec.data)) != v || extent_of(g_[v].type) != to ||
+          forms::aligned_extent(g_, v, n.output()) != *to)
         return;
-      }
       taken_[user] = true;
       layer.stages.push_back(std::move(stage));
       v = n.output();
     }
   }
 
-  /// A part of a Concat with another scale: rescaled in SRAM and written straight into the whole.
-  void rescale_into_concat(Layer& layer, std::size_t user, ValueId v) {
+  /// A part of a join with another scale: rescaled in SRAM and written straight into the whole.
+  void rescale_into_join(Layer& layer, std::size_t user, ValueId v) {
     const Node& n = g_.nodes[user];
-    if (!concat(user) || g_[v].type.quant == g_[n.output()].type.quant) return;
-    layer.piece = static_cast<int>(std::ranges::find(n.inputs, v) - n.inputs.begin());
-    layer.stages.push_back({.node = user, .form = Form::quantise});
-    absorbed_.insert({user, layer.piece});
+    if (g_[v].type.quant == g_[n.output()].type.quant) return;
+    const auto input = static_cast<std::size_t>(std::ranges::find(n.inputs, v) - n.inputs.begin());
+    layer.stages.push_back(carry(user, input, 0));
+    layer.part = part_start(user, input);
+    absorbed_.insert({user, input});
   }
 
-  void emit_items() {
-    std::ranges::stable_sort(out_.layers, {}, [](const Layer& l) { return l.last(); });
+  void order() {
+    std::ranges::stable_sort(out_.layers, {}, [](const Layer& l) { return l.stages.back().node; });
     std::size_t next = 0;
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-      if (!npu(i)) out_.items.push_back({false, i});
-      for (; next < out_.layers.size() && out_.layers[next].last() == i; next++)
-        out_.items.push_back({true, next});
+      if (!npu(i)) out_.steps.push_back({false, i});
+      for (; next < out_.layers.size() && out_.layers[next].stages.back().node == i; next++)
+        out_.steps.push_back({true, next});
     }
     check(next == out_.layers.size(), "a layer without a place in the order");
   }
@@ -200,12 +223,51 @@ class Grouper {
   const bool fuse_;
   const std::set<std::size_t>& apart_;
   Grouping out_;
-  std::vector<bool> taken_;
-  std::set<std::pair<std::size_t, int>>
-      absorbed_;  // parts of Concats that a producer's layer writes
+  std::vector<FormSpec> specs_;
+  std::vector<bool> taken_, gone_;  // gone: an alias, nothing runs
+  /// Parts of joins that the layer of their producer writes.
+  std::set<std::pair<std::size_t, std::size_t>> absorbed_;
 };
 
 }  // namespace
+
+std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& spec,
+                                std::size_t output) {
+  const auto walked = static_cast<std::size_t>(spec.data);
+  const Shape from = *g[n.input(walked)].type.shape();
+  const Tensor out = forms::trace(g, n, walked)[output];
+  if (out.elements() == 0) return {};
+  const std::span<const std::int32_t> source = out.values<std::int32_t>();
+  MoveMap map;
+  map.start = forms::nhwc_position(from, source[0]);
+  const Shape strides = strides_of(out.shape);
+  std::array<std::int64_t, 4> dense{};  // output NHWC axis -> stride in the output
+  std::array<std::int64_t, 4> size = {1, 1, 1, 1};
+  for (int i = 0; i < out.shape.rank; i++) {
+    const auto axis = static_cast<std::size_t>(forms::nhwc_axis(out.shape.rank, i));
+    dense[axis] = strides[i];
+    size[axis] = out.shape[i];
+  }
+  for (std::size_t a = 0; a < 4; a++) {
+    map.axis[a] = static_cast<int>(a);
+    if (size[a] < 2) continue;
+    const std::array<std::int64_t, 4> next =
+        forms::nhwc_position(from, source[static_cast<std::size_t>(dense[a])]);
+    for (std::size_t k = 0; k < 4; k++)
+      if (next[k] != map.start[k])
+        map.axis[a] = static_cast<int>(k), map.step[a] = next[k] - map.start[k];
+    if (map.step[a] < 0) return {};
+  }
+  for (std::size_t i = 0; i < source.size(); i++) {
+    const std::array<std::int64_t, 4> p =
+        forms::nhwc_position(out.shape, static_cast<std::int64_t>(i));
+    std::array<std::int64_t, 4> want = map.start;
+    for (std::size_t a = 0; a < 4; a++)
+      want[static_cast<std::size_t>(map.axis[a])] += p[a] * map.step[a];
+    if (forms::nhwc_position(from, source[i]) != want) return {};
+  }
+  return map;
+}
 
 Uses::Uses(const Graph& g)
     : nodes(g.values.size()), output(g.values.size()), captured(g.values.size()) {
@@ -221,24 +283,6 @@ Uses::Uses(const Graph& g)
 Grouping group(const Placement& p, const Uses& uses, bool fuse,
                const std::set<std::size_t>& apart) {
   return Grouper(p, uses, fuse, apart).run();
-}
-
-ValueId head_input(const Graph& g, const Layer& layer) {
-  const Stage& head = layer.stages.front();
-  const Node& n = g.nodes[head.node];
-  if (n.op->name == "Concat") return n.inputs[static_cast<std::size_t>(layer.piece)];
-  return n.inputs[head.side == 0 ? 1 : 0];
-}
-
-bool into_concat(const Graph& g, const Layer& layer) {
-  return layer.piece >= 0 && g.nodes[layer.last()].op->name == "Concat";
-}
-
-ValueId layer_output(const Graph& g, const Layer& layer) {
-  const Node& n = g.nodes[layer.last()];
-  if (layer.piece >= 0 && !into_concat(g, layer))
-    return n.outputs[static_cast<std::size_t>(layer.piece)];
-  return n.output();
 }
 
 }  // namespace longshore::plan

@@ -10,6 +10,10 @@
 namespace longshore::plan {
 namespace {
 
+using forms::extent_of;
+using forms::round_up;
+using forms::Shows;
+
 class Memory {
  public:
   Memory(Plan& plan, const Grouping& grouping, const Uses& uses)
@@ -21,7 +25,7 @@ class Memory {
     fused_.assign(g_.values.size(), false);
     for (const Layer& l : grouping_.layers)
       for (std::size_t s = 0; s + 1 < l.stages.size(); s++)
-        fused_[index(g_.nodes[l.stages[s].node].output())] = true;
+        fused_[index(form_node(plan_, l.stages[s]).result())] = true;
     stage_inputs();
     for (std::size_t i = 0; i < g_.values.size(); i++)
       if (needs_dense(ValueId(i))) plan_.dense[index(root(ValueId(i)))] = true;
@@ -32,7 +36,7 @@ class Memory {
   }
 
  private:
-  bool npu_node(std::size_t i) const { return plan_.placement.nodes[i].unit == Unit::npu; }
+  bool npu_node(std::size_t i) const { return plan_.placement.nodes[i].on_npu(); }
   bool staged(ValueId v) const {
     return std::ranges::find(plan_.staged_inputs, v) != plan_.staged_inputs.end();
   }
@@ -74,11 +78,17 @@ class Memory {
     return a.full && extent_of(g_[v].type) != extent_of(g_[a.parent].type);
   }
 
-  /// An operand of lower rank: its dims are read in another order, so it is kept row-major.
+  /// An operand of another rank than the result: its dims are read in another order, so it is kept
+  /// row-major.
   bool broadcast_rank(ValueId v, std::size_t user) const {
+    if (!npu_node(user)) return false;
+    const NodePlacement& p = plan_.placement.nodes[user];
     const Node& n = g_.nodes[user];
-    return npu_node(user) && plan_.placement.nodes[user].form == Form::eltwise &&
-           g_[v].type.rank() != g_[n.output()].type.rank();
+    for (const forms::Operand& o : p.form()->operands(p.spec))
+      if (o.broadcast && n.input(static_cast<std::size_t>(o.input)) == v &&
+          g_[v].type.rank() != g_[n.output()].type.rank())
+        return true;
+    return false;
   }
 
   /// Strides of a whole value; nothing for ranks that only the CPU knows.
@@ -123,11 +133,7 @@ class Memory {
         view.stride = whole_strides(g_[v].type, true);
       }
     } else {
-      for (std::size_t i = 0; i < 4; i++) {
-        view.offset += static_cast<std::uint64_t>(a.map.start[i]) * parent.stride[i];
-        view.stride[i] = static_cast<std::uint64_t>(a.map.step[i]) *
-                         parent.stride[static_cast<std::size_t>(a.map.axis[i])];
-      }
+      view = shifted(parent, a.map);
     }
     return plan_.values[index(v)] = view;
   }
@@ -140,19 +146,20 @@ class Memory {
   }
 
   void lifetimes() {
-    const std::size_t end = plan_.items.size() + 1;
+    const std::size_t end = grouping_.steps.size() + 1;
     for (ValueId v : plan_.staged_inputs) use(v, 0);
-    for (std::size_t i = 0; i < plan_.items.size(); i++) {
+    for (std::size_t i = 0; i < grouping_.steps.size(); i++) {
       const auto node = [&](const Node& n) {
         for (ValueId v : n.inputs) use(v, i + 1);
         for (ValueId v : n.outputs) use(v, i + 1);
         for (const Subgraph& s : n.subgraphs)
           for (ValueId v : s.captures) use(v, i + 1);
       };
-      if (!plan_.items[i].npu)
-        node(g_.nodes[plan_.items[i].index]);
+      if (!grouping_.steps[i].npu)
+        node(g_.nodes[grouping_.steps[i].index]);
       else
-        for (const Stage& s : plan_.layers[plan_.items[i].index].stages) node(g_.nodes[s.node]);
+        for (const Stage& s : plan_.layers[grouping_.steps[i].index].stages)
+          node(g_.nodes[s.node]);
     }
     for (ValueId v : g_.outputs) use(v, end);
     // Values that nothing uses still have a place.
@@ -160,55 +167,81 @@ class Memory {
       if (b.first > b.last) b.first = 0, b.last = static_cast<std::uint32_t>(end);
   }
 
-  View view_of(ValueId v) const {
-    if (!g_.constant(v)) return plan_.values[index(v)];
+  /// Where operand `v` lies, in the coordinates of the result that it is aligned with.
+  View operand_view(ValueId v, const Extent& aligned, bool other_rank) const {
     View view;
-    view.constant = v;
+    if (g_.constant(v))
+      view.constant = v;
+    else
+      view = plan_.values[index(v)];
+    if (!g_.constant(v) && !other_rank) return view;
+    const auto [n, h, w, c] = aligned;
+    const std::array<std::int64_t, 4> strides = {c * h * w, w, 1, h * w};
+    for (std::size_t i = 0; i < 4; i++)
+      view.stride[i] = static_cast<std::uint64_t>(strides[i]) * size_bytes(g_[v].type.dtype);
     return view;
   }
 
-  void bind(Layer& l) {
-    const Node& head = g_.nodes[l.head()];
-    const ValueId in = head_input(g_, l), out = layer_output(g_, l);
-    l.in = *extent_of(g_[in].type);
-    l.from = plan_.values[index(in)];
-    l.to = plan_.values[index(out)];
-    l.out = *extent_of(g_[out].type);
-    if (l.stages.front().form == Form::mac || l.stages.front().form == Form::depthwise ||
-        l.stages.front().form == Form::pool)
-      l.window = window_of(g_, head);
-    l.groups = l.stages.front().form == Form::mac
-                   ? std::max<std::int64_t>(head.attributes.integer("group", 1), 1)
-                   : 1;
-    if (into_concat(g_, l)) {
-      const std::array<std::int64_t, 4> start = part_start(g_, l);
-      for (std::size_t i = 0; i < 4; i++)
-        l.to.offset += static_cast<std::uint64_t>(start[i]) * l.to.stride[i];
-      l.out = *extent_of(g_[g_.nodes[l.last()].inputs[static_cast<std::size_t>(l.piece)]].type);
-    } else if (l.piece >= 0) {
-      const std::optional<MoveMap> map = move_map(g_, head, static_cast<std::size_t>(l.piece));
-      check(map.has_value(), "a move that no strides describe");
-      const View parent = l.from;
-      for (std::size_t i = 0; i < 4; i++) {
-        l.from.offset += static_cast<std::uint64_t>(map->start[i]) * parent.stride[i];
-        l.from.stride[i] = static_cast<std::uint64_t>(map->step[i]) *
-                           parent.stride[static_cast<std::size_t>(map->axis[i])];
+  void operands(Stage& s, bool fused) {
+    const Node& n = g_.nodes[s.node];
+    const ValueId to = n.output(static_cast<std::size_t>(s.spec.result));
+    for (const forms::Operand& o : s.form->operands(s.spec)) {
+      StageOperand operand{.what = o};
+      const bool loaded =
+          o.source == forms::Operand::Source::value || o.source == forms::Operand::Source::inside;
+      if (loaded) {
+        const ValueId v = n.input(static_cast<std::size_t>(o.input));
+        operand.chained = fused && o.input == s.spec.data;
+        operand.extent = o.broadcast ? forms::aligned_extent(g_, v, to) : *extent_of(g_[v].type);
+        if (!operand.chained)
+          operand.view = operand_view(v, operand.extent,
+                                      o.broadcast && g_[v].type.rank() != g_[to].type.rank());
       }
-      l.in = l.out;
+      s.operands.push_back(std::move(operand));
     }
-    for (Stage& s : l.stages) {
-      if (s.form != Form::eltwise) continue;
-      const Node& n = g_.nodes[s.node];
-      const ValueId side = n.inputs[static_cast<std::size_t>(s.side)];
-      s.side_view = view_of(side);
-      s.side_extent = operand_extent(g_, side, n.output());
-      if (s.side_view.constant == no_value && !broadcast_rank(side, s.node)) continue;
-      const auto [batch, h, w, c] = s.side_extent;
-      s.side_view.stride = {static_cast<std::uint64_t>(c * h * w), static_cast<std::uint64_t>(w), 1,
-                            static_cast<std::uint64_t>(h * w)};
+  }
+
+  void bind(Layer& l) {
+    for (std::size_t i = 0; i < l.stages.size(); i++) {
+      Stage& s = l.stages[i];
+      const FormNode n = form_node(plan_, s);
+      operands(s, i > 0);
+      s.in = i > 0 ? l.stages[i - 1].out : *extent_of(g_[n.data()].type);
+      for (const StageOperand& o : s.operands)
+        if (i == 0 && o.what.broadcast && o.what.input == s.spec.data) s.in = o.extent;
+      s.out = *extent_of(g_[n.result()].type);
+      // A part of a join is as large as its input; a copy walks both sides alike.
+      const Node& node = g_.nodes[s.node];
+      const NodePlacement& whole = plan_.placement.nodes[s.node];
+      const Shows shows = whole.form() && whole.form()->shows ? whole.form()->shows(whole.spec)
+                                                              : Shows::nothing;
+      if (shows == Shows::joins) s.out = s.in;
+      if (shows == Shows::takes) {
+        const std::optional<MoveMap> map =
+            move_map(g_, node, whole.spec, static_cast<std::size_t>(s.spec.result));
+        check(map.has_value(), "a move that no strides describe");
+        for (StageOperand& o : s.operands) {
+          if (!o.view.present()) continue;
+          o.view = shifted(o.view, *map);
+          o.extent = s.out;
+        }
+        s.in = s.out;
+      }
     }
-    if (l.stages.front().form == Form::resize) l.resize = resize_map(g_, head);
-    if (head.op->name == "Pad") l.pad = pad_start(g_, head);
+    l.to = plan_.values[index(layer_result(plan_, l))];
+    for (std::size_t i = 0; i < 4; i++)
+      l.to.offset += static_cast<std::uint64_t>(l.part[i]) * l.to.stride[i];
+  }
+
+  /// The view through a map of positions.
+  static View shifted(const View& parent, const MoveMap& map) {
+    View view = parent;
+    for (std::size_t i = 0; i < 4; i++) {
+      view.offset += static_cast<std::uint64_t>(map.start[i]) * parent.stride[i];
+      view.stride[i] = static_cast<std::uint64_t>(map.step[i]) *
+                       parent.stride[static_cast<std::size_t>(map.axis[i])];
+    }
+    return view;
   }
 
   Plan& plan_;
@@ -223,13 +256,7 @@ class Memory {
 void place_in_memory(Plan& plan, const Grouping& grouping, const Uses& uses) {
   plan.buffers.clear();
   plan.layers = grouping.layers;
-  plan.items = grouping.items;
-  plan.parts.assign(grouping.aliases.size(), {});
-  for (const Node& n : plan.placement.graph.nodes)
-    if (n.op->name == "Concat")
-      for (ValueId v : n.inputs)
-        if (const Alias& a = grouping.aliases[index(v)]; a.parent == n.output() && !a.full)
-          plan.parts[index(v)] = {a.parent, a.map.start};
+  plan.aliases = grouping.aliases;
   Memory(plan, grouping, uses).run();
   // Whole cache lines, so that cleaning one buffer never touches another.
   plan.arena = plan_arena(plan.buffers, std::lcm<std::uint64_t, std::uint64_t>(

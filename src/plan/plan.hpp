@@ -1,5 +1,8 @@
+// A plan is a schedule: layers with their operands, tile tasks in order, and where everything lies.
+// `plan` orders and places, `lower` only emits. docs/plan.md is the chapter.
 #pragma once
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -7,6 +10,15 @@
 #include "plan/arena.hpp"
 
 namespace longshore::plan {
+
+using forms::Box;
+using forms::Extent;
+using forms::FormNode;
+using forms::Span;
+using forms::TileBox;
+using forms::TileShape;
+using forms::TileTask;
+using forms::Tiling;
 
 /// Where the elements of a value lie in DRAM: element (n, h, w, c) at buffer + offset +
 /// n * stride[0] + h * stride[1] + w * stride[2] + c * stride[3], all in bytes.
@@ -26,89 +38,81 @@ struct Slots {
   bool operator==(const Slots&) const = default;
 };
 
-/// A window over height and width, with padding before and after.
-struct Window {
-  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1,
-               dilation_w = 1;
-  std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
-  std::int64_t reach_h() const { return (kernel_h - 1) * dilation_h + 1; }
-  std::int64_t reach_w() const { return (kernel_w - 1) * dilation_w + 1; }
-  bool operator==(const Window&) const = default;
+/// An operand of a stage: what it is, where it comes from and where its tiles go.
+struct StageOperand {
+  forms::Operand what;
+  /// It is the tile that the stage before has made.
+  bool chained = false;
+  View view;      // of values
+  Extent extent;  // of values, aligned with the result
+  Slots slots;
+  bool operator==(const StageOperand&) const = default;
 };
 
-/// The nearest-neighbour source of each output row and column of a Resize.
-struct ResizeMap {
-  std::vector<std::int64_t> rows, columns;
-  bool operator==(const ResizeMap&) const = default;
-};
-
-/// How an output tile is cut.
-struct Tiling {
-  std::int64_t rows = 1, columns = 1, channels = 1;
-  std::int64_t in_channels = 1;  // mac: input channels summed at once; else equal to channels
-  bool weights_outer = false;    // mac: walk all pixels for one block of output channels
-  bool operator==(const Tiling&) const = default;
-};
-
-/// One operation on a tile in SRAM: the head of a layer or one that is fused behind it.
+/// One form on a tile in SRAM: the head of a layer or one that is fused behind it.
 struct Stage {
   std::size_t node = 0;
-  Form form = Form::none;
-  int side = -1;  // eltwise: which input of the node comes from DRAM; -1: none
-  View side_view;
-  Extent side_extent;
-  Slots side_slots, out;
-  Slots parameters;  // table: its 256 bytes; resize: indices
+  const forms::FormDef* form = nullptr;
+  FormSpec spec;
+  Extent in, out;  // what is walked: the whole values, or a part
+  std::vector<StageOperand> operands;
+  Slots result;
   bool operator==(const Stage&) const = default;
 };
 
-/// Predicted nanoseconds of a layer by engine; the slowest and the edges make the total.
+/// Predicted nanoseconds of a layer that runs alone, by engine; the slowest and the edges make the
+/// total.
 struct LayerTime {
   double mac = 0, vector = 0, dma_in = 0, dma_out = 0, total = 0;
   bool operator==(const LayerTime&) const = default;
 };
 
-/// What runs tile by tile from DRAM to DRAM on the NPU.
+/// What runs tile by tile on the NPU.
 struct Layer {
-  std::vector<Stage> stages;  // the head, then what is fused
-  int piece = -1;             // Concat: the input that this layer copies
-  Extent in, out;
-  Window window;
-  std::int64_t groups = 1;
-  ResizeMap resize;                   // Resize only
-  std::array<std::int64_t, 4> pad{};  // Pad: where the input begins in the output, NHWC
-  View from, to;
+  std::vector<Stage> stages;           // the head, then what is fused
+  View to;                             // where the last stage's result goes
+  std::array<std::int64_t, 4> part{};  // where it begins in its value (a part of a join), NHWC
   Tiling tiling;
-  Slots in_slots, weights, accumulators;
+  Slots accumulators;
   LayerTime time;
   std::size_t head() const { return stages.front().node; }
-  std::size_t last() const { return stages.back().node; }
   bool operator==(const Layer&) const = default;
 };
 
-/// A value that layers write straight into a part of another (Concat); NHWC position of the part.
-struct PartOf {
-  ValueId whole = no_value;
-  std::array<std::int64_t, 4> start{};
-  bool operator==(const PartOf&) const = default;
+/// How a Slice, Split, Transpose or the like reads its input: position p, in NHWC order, is input
+/// position start + sum of p[i] * step[i] along input axis axis[i].
+struct MoveMap {
+  std::array<std::int64_t, 4> start{}, step{};
+  std::array<int, 4> axis{};
+  bool operator==(const MoveMap&) const = default;
 };
 
-/// A step of the whole program, in order: a layer on the NPU or a node on the CPU.
+/// A value that has no bytes of its own: it shows those of another, or is written into another.
+struct Alias {
+  ValueId parent = no_value;
+  bool full = false;  // the same elements in the same order (view)
+  bool part = false;  // it is written as a part of the parent (join)
+  MoveMap map;        // unless full
+  bool operator==(const Alias&) const = default;
+};
+
+/// A step of the whole program, in order: a tile task of the NPU or a node on the CPU.
 struct Item {
   bool npu = false;
-  std::size_t index = 0;  // into Plan::layers or graph.nodes
+  std::size_t index = 0;  // into Plan::tasks or graph.nodes
   bool operator==(const Item&) const = default;
 };
 
 /// How the placed graph runs: order, layouts, tiles, memory.
 struct Plan {
   Placement placement;           // final: nodes without a fitting tile went to the CPU
-  std::uint32_t sram_bytes = 0;  // that tiles may use
+  std::uint32_t sram_bytes = 0;  // of each core, that tiles may use
   std::vector<Layer> layers;
+  std::vector<TileTask> tasks;
   std::vector<Item> items;
   std::vector<View> values;            // by value; not present: not in the arena
   std::vector<bool> dense;             // by value: row-major as the CPU wants it
-  std::vector<PartOf> parts;           // by value
+  std::vector<Alias> aliases;          // by value
   std::vector<ValueId> staged_inputs;  // graph inputs that a CPU step copies into the arena
   std::vector<Buffer> buffers;
   Arena arena;
@@ -116,14 +120,29 @@ struct Plan {
   std::uint32_t sram_peak() const;
 };
 
+/// The stage as its form sees it. The plan's graph must stay.
+FormNode form_node(const Plan&, const Stage&);
+/// The value that the last stage makes, or a part of which it makes.
+ValueId layer_result(const Plan&, const Layer&);
+
+/// Nanoseconds of that layer running alone. src/lower has one that emits it and asks the simulator.
+using LayerTimer = std::function<double(const Plan&, const Layer&)>;
+
 struct PlanOptions {
   std::uint32_t sram_bytes = 0;  // 0: the machine's; else at most that
   bool fuse = true;
+  /// Decides between the best few tilings of a layer, and gives its time. Null: the estimate that
+  /// the search goes by.
+  LayerTimer time;
 };
 
 /// Plans a placement. Nodes for which no tile fits into the SRAM are moved to the CPU with that
 /// reason.
 Plan make_plan(Placement, const PlanOptions& = {});
+
+/// The tasks of one layer on one core, in the order of its tiling: slots take turns, and what is
+/// still in one is not loaded again.
+std::vector<TileTask> layer_tasks(const Plan&, const Layer&, std::uint32_t number);
 
 /// A listing for people and tests: layouts, tiles, slots.
 std::string print(const Plan&);

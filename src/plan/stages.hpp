@@ -1,8 +1,8 @@
-// The steps inside make_plan, in order: group, memory, tiles.
+// The steps inside make_plan, in order: group, memory, tiles, schedule.
 #pragma once
 #include <set>
 
-#include "plan/shapes.hpp"
+#include "plan/plan.hpp"
 
 namespace longshore::plan {
 
@@ -13,40 +13,31 @@ struct Uses {
   std::vector<bool> output, captured;
 };
 
-/// A move (Slice, Transpose, ...), view or Concat that costs nothing because one value shows bytes
-/// of another.
-struct Alias {
-  ValueId parent = no_value;
-  bool full = false;  // the same elements in the same order (view)
-  MoveMap map;        // otherwise
-};
-
 /// What runs on the NPU as layers and what is an alias.
 struct Grouping {
+  /// A layer or a node of the CPU, in order.
+  struct Step {
+    bool npu = false;
+    std::size_t index = 0;  // into layers or graph.nodes
+  };
   std::vector<Alias> aliases;  // by value
-  std::vector<Layer> layers;   // stages and piece are set, nothing else
-  std::vector<Item> items;
-  std::vector<bool> skipped;  // by node: an alias, nothing runs
+  std::vector<Layer> layers;   // stages with node, form and spec; part
+  std::vector<Step> steps;
 };
 Grouping group(const Placement&, const Uses&, bool fuse, const std::set<std::size_t>& apart);
 
-/// Sets values, dense, staged_inputs, buffers and the layers' views.
+/// How an output of a node reads its walked input; nothing where no strides describe it.
+std::optional<MoveMap> move_map(const Graph&, const Node&, const FormSpec&, std::size_t output);
+
+/// Sets values, dense, aliases, staged_inputs, buffers, and of the layers extents and views.
 void place_in_memory(Plan&, const Grouping&, const Uses&);
 
 /// Chooses the tiling of a layer for the least time and sets the sizes of its slots; false if
 /// nothing fits into `sram_bytes`.
-bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes);
+bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes, const LayerTimer&);
 /// Bytes of SRAM that the layer's slots take.
-std::uint64_t slot_bytes(const Layer&, const Machine&);
+std::uint64_t slot_bytes(const Layer&);
 /// Gives the slots addresses from the low or the high end.
 void assign_slots(Layer&, const Machine&, std::uint32_t sram_bytes, bool high);
-
-/// The type of the input that a layer's head walks, and the value it makes.
-ValueId head_input(const Graph&, const Layer&);
-ValueId layer_output(const Graph&, const Layer&);
-/// The layer's output is a part of a Concat: input `piece` of its last node.
-bool into_concat(const Graph&, const Layer&);
-/// Where that part begins, NHWC.
-std::array<std::int64_t, 4> part_start(const Graph&, const Layer&);
 
 }  // namespace longshore::plan

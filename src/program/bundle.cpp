@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/file.hpp"
+#include "base/guard.hpp"
 #include "program/codec.hpp"
 
 namespace longshore {
@@ -30,6 +31,10 @@ bool is_bundle(std::span<const std::byte> bytes) noexcept {
 }
 
 Result<Bundle> Bundle::open(SharedBlob file) {
+  return guarded([&] { return open_checked(std::move(file)); });
+}
+
+Result<Bundle> Bundle::open_checked(SharedBlob file) {
   const std::span<const std::byte> bytes = file->bytes();
   if (!is_bundle(bytes)) return Status::error(Code::bad_model, "not a bundle");
   Header header;
@@ -82,12 +87,11 @@ Result<Bundle> Bundle::open(SharedBlob file) {
   out.constants_ = std::make_shared<const Blob>(constants, file);
   out.program_constants_ = std::make_shared<const Blob>(
       constants.first(static_cast<std::size_t>(header.program_constants_bytes)), file);
-  out.file_ = std::move(file);
   return out;
 }
 
 Result<Bundle> Bundle::open(const std::string& path) {
-  Result<SharedBlob> file = map_file(path);
+  Result<SharedBlob> file = read_file(path);
   if (!file.ok()) return file.status();
   Result<Bundle> bundle = open(*file);
   if (!bundle.ok())

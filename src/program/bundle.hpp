@@ -12,17 +12,18 @@ namespace longshore {
 
 /// A bundle's sections, each at most once, in this order.
 enum class Section : std::uint32_t {
-  graph = 1,      // the graph that was compiled, without its constants
-  program = 2,    // the program, without its constants
-  constants = 3,  // raw: the program's constants, then those that only the graph has
-  target = 4,     // the text of the target file
-  report = 5,     // JSON: placement and cost
+  graph = 1,    // the graph that was compiled, without its constants
+  program = 2,  // the program, without its constants
+  constants =
+      3,       // raw: the program's constants, an NPU's first, then those that only the graph has
+  target = 4,  // the text of the target file
+  report = 5,  // JSON: placement and cost
 };
 inline constexpr std::uint32_t section_count = 5;
 
 namespace bundle_layout {
 inline constexpr char magic[8] = {'L', 'S', 'B', 'U', 'N', 'D', 'L', 'E'};
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr std::size_t alignment = 4096;
 
 /// At byte 0. `hash` is the XXH3 of the bytes before it.
@@ -51,9 +52,9 @@ static_assert(sizeof(Entry) == 32);
 /// An opened bundle: every byte of the file was checked against its hash or is padding of zeros.
 class Bundle {
  public:
-  /// `file` may be hostile: cut, flipped or made up.
+  /// `file` may be hostile: cut, flipped or made up. Nobody may change its bytes afterwards.
   static Result<Bundle> open(SharedBlob file);
-  /// Maps and opens.
+  /// Reads and opens.
   static Result<Bundle> open(const std::string& path);
 
   /// Empty where the bundle has none.
@@ -65,7 +66,9 @@ class Bundle {
   Result<Program> program() const;
 
  private:
-  SharedBlob file_, constants_, program_constants_;
+  static Result<Bundle> open_checked(SharedBlob file);
+
+  SharedBlob constants_, program_constants_;  // both hold the file
   std::span<const std::byte> sections_[section_count + 1];
 };
 

@@ -1,8 +1,11 @@
 #include "program/codec.hpp"
 
+#include <algorithm>
 #include <utility>
 
-#include "program/fields.hpp"
+#include "base/guard.hpp"
+#include "base/limits.hpp"
+#include "program/instruction_def.hpp"
 #include "tensor/codec.hpp"
 
 namespace longshore {
@@ -10,28 +13,65 @@ namespace longshore {
 template <>
 inline constexpr unsigned enumerators<Storage> = 6;
 template <>
-inline constexpr unsigned enumerators<Step::Kind> = 6;
+inline constexpr unsigned enumerators<Step::Kind> = 7;
 template <>
 inline constexpr unsigned enumerators<Queue> = queue_count;
 template <>
-inline constexpr unsigned enumerators<Dram> = 2;
-template <>
 inline constexpr unsigned enumerators<Dataflow> = 4;
-template <>
-inline constexpr unsigned enumerators<Eltwise::Function> = 3;
-template <>
-inline constexpr unsigned enumerators<Pool::Function> = 2;
 
 namespace {
 
-constexpr int depth_limit = 32;
+struct VectorPrice {
+  std::string name;
+  double cycles = 0;
+};
+
+/// An instruction as a bundle names it, with the bytes of its fields: another build may know it
+/// with other fields.
+struct Kind {
+  std::string name;
+  std::uint32_t bytes = 0;
+  const InstructionDef* def = nullptr;
+};
+
+std::uint32_t field_bytes(const InstructionDef& def) {
+  std::size_t bytes = 0;
+  for (const Field& f : def.fields) bytes += size_bytes(f.kind);
+  return static_cast<std::uint32_t>(bytes);
+}
+
+/// The instructions that a program uses, in the order of their first use.
+std::vector<Kind> kinds_of(const Program& p) {
+  std::vector<Kind> kinds;
+  for (const auto& queue : p.queues)
+    for (const Instruction& i : queue) {
+      const InstructionDef* def = &i.operation.def();
+      if (std::ranges::find(kinds, def, &Kind::def) == kinds.end())
+        kinds.push_back({def->name, field_bytes(*def), def});
+    }
+  return kinds;
+}
 
 template <class A>
 void fields(A& a, Machine& m) {
   a.number(m.present);
   if (!m.present) return;
   a.text(m.name);
-  Machine::each(m, [&](const char*, const char*, auto& x) { a.number(x); });
+  Machine::each_fixed(m, [&](const char*, const char*, auto& x) { a.number(x); });
+  // By name: another build may have other instructions, and what it can do beside is no matter.
+  std::vector<VectorPrice> prices;
+  if constexpr (!A::reading)
+    for (const VectorFunction* f : vector_functions()) prices.push_back({f->name, m.cycles_of(*f)});
+  a.list(prices, 12, [&](VectorPrice& p) {
+    a.text(p.name);
+    a.number(p.cycles);
+  });
+  if constexpr (A::reading) {
+    std::ranges::fill(m.vector_cycles, 0);
+    for (const VectorPrice& p : prices)
+      for (const VectorFunction* f : vector_functions())
+        if (p.name == f->name) m.cycles_of(*f) = p.cycles;
+  }
 }
 
 template <class A>
@@ -41,44 +81,45 @@ void fields(A& a, ProgramValue& v) {
   longshore::fields(a, v.shape, true);
   a.number(v.known_rank);
   a.number(v.fixed_shape);
-  numbers(a, v.scale);
-  numbers(a, v.zero_point);
-  std::int32_t axis = v.axis;
-  a.number(axis);
-  v.axis = axis;
+  longshore::fields(a, v.quantisation);
   a.number(v.storage);
   a.number(v.offset);
   a.number(v.view_of);
-  if constexpr (A::reading) {
-    if (a.ok() && v.scale.size() != v.zero_point.size())
-      a.fault("a value has scales without zero points");
-  }
 }
 
-template <std::size_t i = 0>
-Operation operation_of_kind(std::size_t kind) {
-  if constexpr (i < std::variant_size_v<Operation>) {
-    if (i == kind) return Operation(std::in_place_index<i>);
-    return operation_of_kind<i + 1>(kind);
-  } else {
-    return End{};
+template <class A>
+void fields(A& a, Kind& k) {
+  a.text(k.name);
+  a.number(k.bytes);
+  if constexpr (A::reading) {
+    if (!a.ok()) return;
+    k.def = instruction_named(k.name);
+    if (k.def == nullptr) return a.fault("an instruction is not known");
+    if (field_bytes(*k.def) != k.bytes) a.fault("an instruction has other operands");
   }
 }
 
 template <class A>
-void fields(A& a, Instruction& in) {
+void fields(A& a, Instruction& in, const std::vector<Kind>& kinds) {
   a.number(in.queue);
   a.number(in.core);
   a.number(in.layer);
-  auto kind = static_cast<std::uint8_t>(in.operation.index());
+  std::uint8_t kind = 0;
+  if constexpr (!A::reading)
+    kind = static_cast<std::uint8_t>(std::ranges::find(kinds, &in.operation.def(), &Kind::def) -
+                                     kinds.begin());
   a.number(kind);
   if constexpr (A::reading) {
     if (!a.ok()) return;
-    if (kind >= std::variant_size_v<Operation>) return a.fault("an instruction is not known");
-    in.operation = operation_of_kind(kind);
+    if (kind >= kinds.size()) return a.fault("an instruction is not known");
+    in.operation = Operation(*kinds[kind].def);
   }
-  std::visit([&](auto& o) { each_field(o, [&](const char*, Role, auto& x) { a.number(x); }); },
-             in.operation);
+  for (const Field& f : in.operation.def().fields)
+    visit_field(f, in.operation.operands(), [&]<class T>(T& x) {
+      a.number(x);
+      if constexpr (A::reading && std::is_same_v<T, std::uint8_t>)
+        if (x > f.highest) a.fault("a code is not known");
+    });
 }
 
 template <class A>
@@ -107,7 +148,7 @@ void fields(A& a, Step& s, int depth) {
 template <class A>
 void fields(A& a, Program& p, int depth) {
   if constexpr (A::reading) {
-    if (depth > depth_limit) return a.fault("programs are nested too deep");
+    if (depth > deepest_nesting) return a.fault("programs are nested too deep");
   }
   fields(a, p.machine);
   a.number(p.numbers);
@@ -116,11 +157,15 @@ void fields(A& a, Program& p, int depth) {
   numbers(a, p.outputs);
   numbers(a, p.captured);
   a.list(p.steps, 32, [&](Step& s) { fields(a, s, depth); });
+  std::vector<Kind> kinds;
+  if constexpr (!A::reading) kinds = kinds_of(p);
+  a.list(kinds, 8, [&](Kind& k) { fields(a, k); });
   for (std::vector<Instruction>& queue : p.queues)
-    a.list(queue, 7, [&](Instruction& i) { fields(a, i); });
+    a.list(queue, 7, [&](Instruction& i) { fields(a, i, kinds); });
   texts(a, p.layers);
   a.number(p.arena_bytes);
   a.number(p.arena_lower_bound);
+  longshore::fields(a, p.states);
 }
 
 void set_constants(Program& p, const SharedBlob& constants) {
@@ -138,14 +183,16 @@ std::vector<std::byte> encode(const Program& p) {
 }
 
 Result<Program> decode_program(std::span<const std::byte> bytes, const SharedBlob& constants) {
-  Decoder decoder(bytes);
-  Program p;
-  fields(decoder, p, 0);
-  decoder.finish();
-  if (!decoder.ok())
-    return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
-  set_constants(p, constants);
-  return p;
+  return guarded([&]() -> Result<Program> {
+    Decoder decoder(bytes);
+    Program p;
+    fields(decoder, p, 0);
+    decoder.finish();
+    if (!decoder.ok())
+      return Status::error(Code::bad_model, "the program: %s", decoder.status().text());
+    set_constants(p, constants);
+    return p;
+  });
 }
 
 }  // namespace longshore

@@ -1,6 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "program/vector_function.hpp"
+#include "tensor/dtype.hpp"
 
 namespace longshore {
 
@@ -13,22 +17,7 @@ enum class Dataflow : std::uint8_t {
   block,              // NVDLA-like: rows input channels times columns output channels each cycle
 };
 
-/// What the vector unit can do; index of Machine::vector_cycles.
-enum class VectorFunction : std::uint8_t {
-  add,           // also subtract: dequantise twice, add, quantise
-  multiply,      // the same with a product
-  table,         // 256-entry lookup
-  max_pool,      // per element of the window
-  average_pool,  // per element of the window
-  reduce,        // sum over height and width, per input element
-  resize,        // nearest neighbour, per output element
-  requantise,    // to another scale and zero point
-  copy,          // SRAM to SRAM, per byte
-  fill,          // one byte value, per byte
-};
-inline constexpr int vector_function_count = 10;
 const char* name(Dataflow) noexcept;
-const char* name(VectorFunction) noexcept;
 
 /// An NPU in plain numbers, as the planner, the simulator and the verifier need them. src/target
 /// reads it from a target file; `each` gives every number its key there. Cycles are cycles of
@@ -78,8 +67,8 @@ struct Machine {
   // Vector unit of one core.
   std::uint32_t vector_lanes = 16;        // elements per step
   std::uint32_t vector_setup_cycles = 8;  // per instruction
-  /// Cycles per step of each VectorFunction; 0: the unit lacks it.
-  double vector_cycles[vector_function_count] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  /// Cycles per step of each of vector_functions(); 0: the unit lacks it.
+  std::vector<double> vector_cycles = std::vector<double>(vector_functions().size(), 1.0);
 
   // Control.
   std::uint32_t dispatch_cycles = 8;      // fetch and decode, per instruction of any queue
@@ -96,6 +85,7 @@ struct Machine {
   double cache_gb_per_s = 8;            // bytes that a clean or invalidate walks, per time
 
   std::uint8_t roundings = 7;  // bit i: Rounding i can be done
+  Types dtypes = types(DType::i8, DType::i32);  // of tiles; an instruction may take fewer
 
   // Energy. 0: not known.
   double mac_pj = 0, vector_element_pj = 0, sram_byte_pj = 0, dram_byte_pj = 0;
@@ -106,12 +96,24 @@ struct Machine {
 
   double cycles_to_ns(double cycles) const noexcept { return cycles * 1e3 / clock_mhz; }
   bool rounds(int rounding) const noexcept { return (roundings >> rounding & 1) != 0; }
+  double cycles_of(const VectorFunction& f) const noexcept {
+    const std::size_t i = index(f);
+    return i < vector_cycles.size() ? vector_cycles[i] : 0;
+  }
+  double& cycles_of(const VectorFunction& f) noexcept { return vector_cycles[index(f)]; }
   bool operator==(const Machine&) const = default;
 
   /// Calls visit(section, key, member) for every number: section and key are those of a target
   /// file and of a bundle. `present` and `name` are not among them.
   template <class Self, class Visit>
   static void each(Self& m, Visit&& visit) {
+    each_fixed(m, visit);
+    for (const VectorFunction* f : vector_functions())
+      visit("vector", (std::string(f->name) + "_cycles").c_str(), m.cycles_of(*f));
+  }
+  /// Those that do not depend on which instructions there are.
+  template <class Self, class Visit>
+  static void each_fixed(Self& m, Visit&& visit) {
     visit("clock", "mhz", m.clock_mhz);
     visit("cores", "count", m.cores);
     visit("mac", "dataflow", m.dataflow);
@@ -144,16 +146,6 @@ struct Machine {
     visit("vector", "lanes", m.vector_lanes);
     visit("vector", "alignment", m.vector_alignment);
     visit("vector", "setup_cycles", m.vector_setup_cycles);
-    visit("vector", "add_cycles", m.vector_cycles[0]);
-    visit("vector", "multiply_cycles", m.vector_cycles[1]);
-    visit("vector", "table_cycles", m.vector_cycles[2]);
-    visit("vector", "max_pool_cycles", m.vector_cycles[3]);
-    visit("vector", "average_pool_cycles", m.vector_cycles[4]);
-    visit("vector", "reduce_cycles", m.vector_cycles[5]);
-    visit("vector", "resize_cycles", m.vector_cycles[6]);
-    visit("vector", "requantise_cycles", m.vector_cycles[7]);
-    visit("vector", "copy_cycles", m.vector_cycles[8]);
-    visit("vector", "fill_cycles", m.vector_cycles[9]);
     visit("control", "dispatch_cycles", m.dispatch_cycles);
     visit("control", "layer_switch_cycles", m.layer_switch_cycles);
     visit("control", "semaphores", m.semaphores);
@@ -165,6 +157,7 @@ struct Machine {
     visit("cache", "op_us", m.cache_op_us);
     visit("cache", "gb_per_s", m.cache_gb_per_s);
     visit("requantise", "roundings", m.roundings);
+    visit("tiles", "dtypes", m.dtypes.bits);
     visit("energy", "mac_pj", m.mac_pj);
     visit("energy", "vector_element_pj", m.vector_element_pj);
     visit("energy", "sram_byte_pj", m.sram_byte_pj);

@@ -3,22 +3,10 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "program/fields.hpp"
+#include "program/instruction_def.hpp"
 
 namespace longshore {
 namespace {
-
-template <class T>
-std::string text(const T& value) {
-  char out[48];
-  if constexpr (std::is_same_v<T, float>)
-    std::snprintf(out, sizeof out, "%.9g", static_cast<double>(value));
-  else if constexpr (std::is_enum_v<T> || std::is_same_v<T, bool>)
-    std::snprintf(out, sizeof out, "%d", static_cast<int>(value));
-  else
-    std::snprintf(out, sizeof out, "%lld", static_cast<long long>(value));
-  return out;
-}
 
 const char* name(Step::Kind kind) {
   switch (kind) {
@@ -34,6 +22,8 @@ const char* name(Step::Kind kind) {
       return "clean";
     case Step::Kind::invalidate:
       return "invalidate";
+    case Step::Kind::copy:
+      return "copy";
   }
   return "?";
 }
@@ -67,15 +57,6 @@ const char* name(Dataflow flow) noexcept {
   return "?";
 }
 
-const char* name(VectorFunction function) noexcept {
-  static constexpr const char* names[] = {"add",          "multiply", "table",  "max_pool",
-                                          "average_pool", "reduce",   "resize", "requantise",
-                                          "copy",         "fill"};
-  static_assert(std::size(names) == vector_function_count);
-  const auto i = static_cast<std::size_t>(function);
-  return i < std::size(names) ? names[i] : "?";
-}
-
 const char* name(Queue queue) noexcept {
   switch (queue) {
     case Queue::dma_in:
@@ -90,33 +71,35 @@ const char* name(Queue queue) noexcept {
   return "?";
 }
 
-const char* name(const Operation& operation) noexcept {
-  static constexpr const char* names[] = {"dma",   "fill",       "copy", "conv",   "eltwise",
-                                          "table", "requantise", "pool", "reduce", "resize",
-                                          "wait",  "signal",     "mark", "end"};
-  static_assert(std::size(names) == operation_count);
-  static_assert(std::variant_size_v<Operation> == operation_count);
-  const std::size_t i = operation.index();
-  return i < std::size(names) ? names[i] : "?";
+std::string queue_name(const Machine& machine, std::uint32_t core, Queue queue) {
+  std::string out = name(queue);
+  if (machine.cores > 1) out += "." + std::to_string(core);
+  return out;
+}
+
+std::string print_field(const Field& field, const void* operands) {
+  return visit_field(field, operands, [&]<class T>(const T& value) -> std::string {
+    char out[48];
+    if constexpr (std::is_same_v<T, float>)
+      std::snprintf(out, sizeof out, "%.9g", static_cast<double>(value));
+    else if (field.role == Role::dtype)
+      return std::string(name(DType(value)));
+    else
+      std::snprintf(out, sizeof out, "%lld", static_cast<long long>(value));
+    return out;
+  });
 }
 
 std::string print(const Instruction& instruction) {
+  const Operation& operation = instruction.operation;
+  const InstructionDef& def = operation.def();
   std::string out = std::string(name(instruction.queue)) + "." + std::to_string(instruction.core) +
-                    " " + name(instruction.operation);
-  std::visit(
-      [&]<class O>(const O& operation) {
-        const O defaults;
-        std::vector<std::string> usual;
-        each_field(defaults,
-                   [&](const char*, Role, const auto& member) { usual.push_back(text(member)); });
-        std::size_t i = 0;
-        each_field(operation, [&](const char* field, Role role, const auto& member) {
-          const std::string shown = text(member);
-          if (shown != usual[i++] || role == Role::semaphore)
-            out += " " + std::string(field) + "=" + shown;
-        });
-      },
-      instruction.operation);
+                    " " + def.name;
+  for (const Field& f : def.fields) {
+    const std::string shown = print_field(f, operation.operands());
+    if (shown != print_field(f, def.operands.defaults) || f.role == Role::semaphore)
+      out += " " + std::string(f.name) + "=" + shown;
+  }
   return out + layer(instruction.layer);
 }
 
@@ -125,8 +108,10 @@ std::string print(const Step& step) {
   switch (step.kind) {
     case Step::Kind::op:
     case Step::Kind::view:
-      out += " " + (step.domain.empty() ? step.name : step.domain + "." + step.name) +
-             list(step.inputs) + " -> " + list(step.outputs);
+    case Step::Kind::copy:
+      if (!step.name.empty()) out += " ";
+      out += (step.domain.empty() ? step.name : step.domain + "." + step.name) + list(step.inputs) +
+             " -> " + list(step.outputs);
       break;
     case Step::Kind::wait:
     case Step::Kind::signal:

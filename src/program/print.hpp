@@ -1,10 +1,15 @@
 #pragma once
 #include <string>
 
+#include "program/field.hpp"
 #include "program/program.hpp"
 
 namespace longshore {
 
+/// A core's queue: mac, or mac.1 on a machine of several cores.
+std::string queue_name(const Machine&, std::uint32_t core, Queue);
+/// The operand's value: a number, or the name of a dtype.
+std::string print_field(const Field&, const void* operands);
 /// One line: `mac.0 conv in=0 in_row_stride=448 ... layer=3`; operands at their default are left
 /// out.
 std::string print(const Instruction&);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -7,7 +8,9 @@
 #include "program/instruction.hpp"
 #include "program/machine.hpp"
 #include "tensor/attribute.hpp"
+#include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
+#include "tensor/state.hpp"
 #include "tensor/tensor.hpp"
 
 namespace longshore {
@@ -17,7 +20,7 @@ inline constexpr std::uint32_t no_index = 0xffffffffu;
 /// Where the bytes of a program's value lie.
 enum class Storage : std::uint8_t {
   input,     // the caller's memory (main program), the caller step's views (nested program)
-  constant,  // Program::constants at `offset`
+  constant,  // its own blob, or Program::constants at `offset`
   arena,     // the context's arena at `offset`, planned before the run
   dynamic,   // a growable buffer: dims depend on data
   captured,  // nested program: a value of the program around it
@@ -27,19 +30,18 @@ enum class Storage : std::uint8_t {
 struct ProgramValue {
   std::string name;
   DType dtype = DType::undefined;
-  Shape shape;               // -1 where a dimension is not known
-  bool known_rank = true;    // false: shape is empty and says nothing
-  bool fixed_shape = true;   // all dimensions are known
-  std::vector<float> scale;  // empty: not quantised
-  std::vector<std::int32_t> zero_point;
-  int axis = 0;
+  Shape shape;              // -1 where a dimension is not known
+  bool known_rank = true;   // false: shape is empty and says nothing
+  bool fixed_shape = true;  // all dimensions are known
+  Quantisation quantisation;
   Storage storage = Storage::arena;
   std::uint64_t offset = 0;  // bytes; multiple of 64 in arena and constants
   std::uint32_t view_of = no_index;
+  /// A constant's bytes, shared with the graph and with every program made of it. Null: they lie in
+  /// Program::constants, the one space that an NPU can address.
+  SharedBlob constant;
 
-  QuantView quant() const {
-    return {scale.data(), zero_point.data(), static_cast<std::int64_t>(scale.size()), axis};
-  }
+  QuantView quant() const { return quantisation.view(); }
 };
 
 struct Program;
@@ -57,6 +59,7 @@ struct Step {
     signal,      // add one to `semaphore`
     clean,       // write the cached bytes [offset, offset + bytes) of the arena back to DRAM
     invalidate,  // forget cached bytes of that range
+    copy,        // output 0 gets the bytes of input 0, of equal type and dims; needs no operator
   };
   Kind kind = Kind::op;
   std::string domain, name;
@@ -69,6 +72,11 @@ struct Step {
   double cost_us = 0;              // predicted on the target's host CPU
 };
 
+/// It reads its inputs and writes its outputs: the host runs it.
+inline bool computes(const Step& s) noexcept {
+  return s.kind == Step::Kind::op || s.kind == Step::Kind::copy;
+}
+
 /// What the compiler makes and the runtime, the simulator and the bundle share.
 struct Program {
   Machine machine;  // machine.present == false: CPU only
@@ -78,10 +86,23 @@ struct Program {
   std::vector<Step> steps;                       // the CPU's queue
   std::vector<Instruction> queues[queue_count];  // the NPU's, each in order
   std::vector<std::string> layers;  // names of graph nodes, for profiles and comparison
-  SharedBlob constants;  // weights, packed parameters, tables; nested programs hold the same blob
+  SharedBlob constants;  // what an NPU reads; in a loaded bundle all; nested programs hold the same
+  std::vector<StateSlot> states;        // of the main program
   std::uint64_t arena_bytes = 0;        // DRAM that steps and DMA share
   std::uint64_t arena_lower_bound = 0;  // the most bytes alive at once: no plan needs less
 };
+
+/// The bytes of a value with Storage::constant, and what follows them.
+inline std::span<const std::byte> constant_bytes(const Program& p, const ProgramValue& v) noexcept {
+  if (v.constant) return v.constant->bytes();
+  if (!p.constants || v.offset > p.constants->size()) return {};
+  return p.constants->bytes().subspan(static_cast<std::size_t>(v.offset));
+}
+
+/// Who keeps those bytes alive.
+inline const SharedBlob& constant_owner(const Program& p, const ProgramValue& v) noexcept {
+  return v.constant ? v.constant : p.constants;
+}
 
 struct NestedProgram {
   std::string name;  // then_branch, body, ...

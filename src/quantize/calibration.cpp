@@ -111,10 +111,11 @@ ObservedRanges observe_ranges(const Graph& g, const Calibration& c,
   std::ranges::sort(out.unreadable, {}, &Unreadable::sample);
   out.samples = c.count - out.unreadable.size();
   if (out.samples == 0) {
-    std::string list;
-    for (std::size_t i = 0; i < std::min<std::size_t>(out.unreadable.size(), 10); i++)
-      list += str("\n  ", out.unreadable[i].name, ": ", out.unreadable[i].why);
-    fail(Code::bad_argument, "none of the ", c.count, " calibration samples can be read:", list);
+    const Unreadable& first = out.unreadable.front();
+    const bool named = first.why.find(first.name) != std::string::npos;
+    fail(Code::bad_argument, "none of the ", c.count,
+         " calibration samples can be read; the first: ", named ? "" : first.name + ": ",
+         first.why);
   }
   return out;
 }

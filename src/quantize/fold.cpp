@@ -6,17 +6,13 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "ir/op.hpp"
+#include "ir/recode.hpp"
 #include "quantize/select.hpp"
 #include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
 
 namespace longshore {
 namespace {
-
-bool is(const Node* n, std::string_view domain, std::string_view name) {
-  return n && n->op->domain == domain && n->op->name == name;
-}
 
 class Folder {
  public:
@@ -32,7 +28,7 @@ class Folder {
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       if (gone_.contains(i)) continue;
       const Node& n = g_.nodes[i];
-      if (is(&n, "longshore", "Quantize") && is(g_.def(n.inputs[0]), "longshore", "Dequantize"))
+      if (quantises(&n) && dequantises(g_.def(n.inputs[0])))
         requantise_node(n);
       else if (!fold(n))
         out_.nodes.push_back(n);
@@ -45,10 +41,17 @@ class Folder {
   }
 
  private:
+  bool recodes(const Node* n, bool from_codes, bool to_codes) const {
+    return n && n->op->quant == Quant::recode && g_[n->inputs[0]].type.quantised() == from_codes &&
+           g_[n->outputs[0]].type.quantised() == to_codes;
+  }
+  bool quantises(const Node* n) const { return recodes(n, false, true); }
+  bool dequantises(const Node* n) const { return recodes(n, true, false); }
+
   /// The codes behind a Dequantize, or nothing.
   ValueId codes(ValueId v) const {
     const Node* def = v == no_value ? nullptr : g_.def(v);
-    return is(def, "longshore", "Dequantize") ? def->inputs[0] : no_value;
+    return dequantises(def) ? def->inputs[0] : no_value;
   }
   const Quantisation& scale_of(ValueId v) const { return g_[v].type.quant; }
   const Node* only_user(ValueId v) const {
@@ -67,53 +70,44 @@ class Folder {
       return;
     }
     Node r = n;
-    r.op = &op_named("longshore.Requantize");
+    r.op = &ops::op_longshore_requantize;
     r.inputs = {from};
     out_.nodes.push_back(std::move(r));
   }
 
-  static bool clamps(const Node* n) { return is(n, "", "Relu") || is(n, "", "Clip"); }
+  /// The clamp that the node is, or nothing.
+  std::optional<Activation> clamp(const Node* n) const {
+    const std::optional<Activation> a = n ? activation_of(g_, *n) : std::nullopt;
+    return a && a->kind == Activation::Kind::clamp ? a : std::nullopt;
+  }
 
   /// What follows an output: perhaps a clamp, then a Quantize, nobody else.
   struct Tail {
     const Node *clamp = nullptr, *quantize = nullptr;
+    Activation activation = {};  // of clamp
   };
   std::optional<Tail> tail(ValueId v) const {
     Tail t;
     const Node* next = only_user(v);
-    if (clamps(next) && bounds(*next)) {
+    if (const std::optional<Activation> a = clamp(next)) {
       t.clamp = next;
+      t.activation = *a;
       next = only_user(next->outputs[0]);
     }
-    if (!is(next, "longshore", "Quantize")) return {};
+    if (!quantises(next)) return {};
     t.quantize = next;
     return t;
   }
 
-  /// Lower and upper bound of a Relu or Clip with constant bounds.
-  std::optional<std::pair<float, float>> bounds(const Node& n) const {
-    std::pair<float, float> out{n.op->name == "Relu" ? 0 : -INFINITY, INFINITY};
-    for (std::size_t i = 1; i < n.inputs.size(); i++) {
-      if (n.inputs[i] == no_value) continue;
-      const Tensor* t = g_.constant(n.inputs[i]);
-      if (!t || t->dtype != DType::f32 || t->elements() != 1) return {};
-      (i == 1 ? out.first : out.second) = t->values<float>()[0];
-    }
-    if (out.first > out.second) return {};
-    return out;
-  }
-
-  bool saturates(const Node& clamp, const TensorType& t) const {
-    const auto [low, high] = *bounds(clamp);
+  static bool saturates(const Activation& clamp, const TensorType& t) {
     const CodeRange r = code_range(t.dtype);
-    const float s = t.quant.scale[0];
-    const std::int32_t z = t.quant.zero_point[0];
-    return quantise(low, s, z, r.lowest, r.highest) == r.lowest &&
-           quantise(high, s, z, r.lowest, r.highest) == r.highest;
+    std::int32_t lowest = r.lowest, highest = r.highest;
+    clamp.narrow(t.quant.scale[0], t.quant.zero_point[0], lowest, highest);
+    return lowest == r.lowest && highest == r.highest;
   }
 
   bool fold(const Node& n) {
-    if (n.op->quant == Quant::none || n.op->domain == "longshore" || n.outputs.empty())
+    if (n.op->quant == Quant::none || n.op->quant == Quant::recode || n.outputs.empty())
       return false;
     Node folded = n;
     if (!integer_inputs(n, folded)) return false;
@@ -138,19 +132,20 @@ class Folder {
 
   /// Replaces dequantised inputs by their codes; false where one is no codes.
   bool integer_inputs(const Node& n, Node& folded) {
-    if (n.op->weight_axis && n.input(1) != no_value) {
-      const ValueId x = codes(n.inputs[0]), w = codes(n.inputs[1]);
+    const std::optional<std::size_t> slot = n.op->schema.weights();
+    if (slot && n.input(*slot) != no_value) {
+      const std::optional<std::size_t> data = n.op->schema.input_with(InputRole::data);
+      const ValueId x = codes(n.inputs[*data]), w = codes(n.inputs[*slot]);
       if (x == no_value || w == no_value || scale_of(x).scale.size() != 1) return false;
-      if (n.input(3) != no_value || n.attributes.integer("transA", 0) != 0 ||
-          n.attributes.real("alpha", 1) != 1 || n.attributes.real("beta", 1) != 1)
-        return false;
+      if (!beyond_integer(n).empty()) return false;
       if (scale_of(w).scale.size() > 1) {
-        const int axis = g_[n.inputs[1]].type.ranked ? n.op->weight_axis({n, g_}) : -1;
-        if (axis != scale_of(w).axis) return false;
+        const int axis = g_[n.inputs[*slot]].type.ranked ? n.op->weight_axis({n, g_}) : -1;
+        if (!scale_of(w).view().along(axis)) return false;
       }
-      folded.inputs[0] = x;
-      folded.inputs[1] = w;
-      return n.input(2) == no_value || bias(n, x, w, folded);
+      folded.inputs[*data] = x;
+      folded.inputs[*slot] = w;
+      const std::optional<std::size_t> bias_slot = n.op->schema.input_with(InputRole::bias);
+      return !bias_slot || n.input(*bias_slot) == no_value || bias(n, *bias_slot, x, w, folded);
     }
     const std::vector<std::size_t> data = data_inputs(g_, n);
     if (data.empty()) return false;
@@ -164,8 +159,8 @@ class Folder {
 
   /// A constant bias of codes; where its scale is not that of the products, its codes are made
   /// anew.
-  bool bias(const Node& n, ValueId x, ValueId w, Node& folded) {
-    const ValueId from = codes(n.inputs[2]);
+  bool bias(const Node& n, std::size_t slot, ValueId x, ValueId w, Node& folded) {
+    const ValueId from = codes(n.inputs[slot]);
     const Tensor* codes_of_bias = g_.constant(from);
     if (!codes_of_bias || codes_of_bias->shape.rank != 1) return false;
     const Quantisation have = scale_of(from);
@@ -190,7 +185,7 @@ class Folder {
     const ValueId v = out_.add_constant(
         g_[from].name, make_tensor<std::int32_t>(DType::i32, codes_of_bias->shape, made));
     out_[v].type.quant = std::move(want);
-    folded.inputs[2] = v;
+    folded.inputs[slot] = v;
     return true;
   }
 
@@ -206,19 +201,14 @@ class Folder {
       moved.dtype = from.dtype;
       folded.outputs[o] = out_.add_value(g_[to].name + "_moved", moved);
       Node r = *t.quantize;
-      r.op = &op_named("longshore.Requantize");
+      r.op = &ops::op_longshore_requantize;
       r.inputs = {folded.outputs[o]};
       after.push_back(std::move(r));
       return;
     }
-    if (!t.clamp || saturates(*t.clamp, type)) return;
-    const auto [low, high] = *bounds(*t.clamp);
-    if (is(&n, "", "Conv")) {  // the bounds narrow the codes
-      folded.op = &op_named("com.microsoft.FusedConv");
-      folded.attributes.set("activation",
-                            std::string(high == INFINITY && low == 0 ? "Relu" : "Clip"));
-      if (high != INFINITY || low != 0)
-        folded.attributes.set("activation_params", Reals{low, high});
+    if (!t.clamp || saturates(t.activation, type)) return;
+    if (std::optional<Node> whole = fused_with(out_, folded, t.activation)) {
+      folded = std::move(*whole);  // the bounds narrow the codes
       return;
     }
     // The clamp as a table on the same scale: codes beyond its bounds map to the bounds' codes.

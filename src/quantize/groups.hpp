@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,16 +17,20 @@ class Groups {
   /// The value that stands for v's group.
   ValueId of(ValueId v) const;
   void unite(ValueId a, ValueId b);
-  /// Members, by representative; only values that quantised nodes read or write.
+  /// The members of v's group; only values that quantised nodes read or write, ascending.
+  std::vector<ValueId> members(ValueId v) const;
+  /// The same for all groups, by representative.
   std::map<ValueId, std::vector<ValueId>> members() const;
-  /// What was observed of all members together.
-  RangeStatistics statistics(ValueId representative,
-                             const std::map<ValueId, RangeStatistics>&) const;
 
  private:
   std::vector<ValueId> parent_;
+  std::vector<std::vector<ValueId>> members_;  // by representative, in any order
   std::vector<bool> used_;
 };
+
+/// What was observed of the members of a group together.
+RangeStatistics joined_statistics(std::span<const ValueId> members,
+                                  const std::map<ValueId, RangeStatistics>&);
 
 /// Nodes that only move codes keep their scale; a node that joins several inputs (Concat) gives
 /// them one scale where that costs at most one bit and saves a rescaling: the widest is at most

@@ -16,10 +16,6 @@ namespace {
 
 constexpr Types code_types = types(DType::i8, DType::u8, DType::i16, DType::u16);
 
-bool is(const Node& n, std::string_view domain, std::string_view name) {
-  return n.op->domain == domain && n.op->name == name;
-}
-
 /// First half: QuantizeLinear, DequantizeLinear and the QLinear operators become Quantize,
 /// Dequantize and operators on quantised types, wherever all that touch a value agree on its scale.
 class Importer {
@@ -70,54 +66,100 @@ class Importer {
     return q;
   }
 
-  void end(std::size_t node, ValueId codes, std::optional<Quantisation> q) {
+  bool end(std::size_t node, ValueId codes, std::optional<Quantisation> q) {
     const DType t = g_[codes].type.dtype;
     const bool bias = g_.constant(codes) && t == DType::i32;
-    if (!q || (!code_types.has(t) && !bias)) {
-      foldable_[node] = false;
-      return;
-    }
+    if (!q || (!code_types.has(t) && !bias)) return false;
     ends_.push_back({node, codes, std::move(*q)});
+    return true;
+  }
+
+  /// An input of codes (or of floats) with the inputs that hold its scale and zero point.
+  struct Operand {
+    std::size_t codes = 0;
+    ValueId scale = no_value, zero_point = no_value;
+  };
+  /// What an operator with explicit scales says of its inputs and its output.
+  struct Operands {
+    std::vector<Operand> inputs;
+    ValueId output_scale = no_value, output_zero_point = no_value, bias = no_value;
+  };
+  static Operands operands(const Node& n) {
+    Operands out;
+    for (std::size_t i = 0; i < n.inputs.size(); i++) {
+      const ValueId v = n.inputs[i];
+      switch (n.op->schema.role(i)) {
+        case InputRole::data:
+        case InputRole::weights:
+        case InputRole::weights_or_data:
+          out.inputs.push_back({i, no_value, no_value});
+          break;
+        case InputRole::scale:
+          out.inputs.back().scale = v;
+          break;
+        case InputRole::zero_point:
+          out.inputs.back().zero_point = v;
+          break;
+        case InputRole::output_scale:
+          out.output_scale = v;
+          break;
+        case InputRole::output_zero_point:
+          out.output_zero_point = v;
+          break;
+        case InputRole::bias:
+          out.bias = v;
+          break;
+        case InputRole::residual:
+        case InputRole::bound:
+        case InputRole::parameter:
+          break;
+      }
+    }
+    return out;
   }
 
   void collect() {
     for (std::size_t i = 0; i < g_.values.size(); i++) group_[i] = ValueId(i);
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       const Node& n = g_.nodes[i];
-      foldable_[i] = true;
-      const int axis = static_cast<int>(n.attributes.integer("axis", 1));
-      const std::int64_t precision = n.attributes.integer("precision", 0);
-      if (n.attributes.integer("block_size", 0) != 0 ||
-          (precision != 0 && precision != static_cast<std::int64_t>(DType::f32))) {
-        foldable_[i] = false;
-      } else if (is(n, "", "QuantizeLinear")) {
-        if (g_[n.inputs[0]].type.dtype != DType::f32)
-          foldable_[i] = false;
-        else
-          end(i, n.outputs[0], stated(n.inputs[1], n.input(2), n.outputs[0], axis));
-      } else if (is(n, "", "DequantizeLinear")) {
-        if (g_[n.outputs[0]].type.dtype != DType::f32)
-          foldable_[i] = false;
-        else
-          end(i, n.inputs[0], stated(n.inputs[1], n.input(2), n.inputs[0], axis));
-      } else if (is(n, "", "QLinearConv") || is(n, "", "QLinearMatMul")) {
-        const int channels = n.op->name == "QLinearConv" ? 0 : -1;
-        const bool dynamic =
-            !g_.constant(n.inputs[3]) || (n.input(8) != no_value && !g_.constant(n.input(8)));
-        if (dynamic && channels == 0) {
-          foldable_[i] = false;
-          continue;
-        }
-        end(i, n.inputs[0], stated(n.inputs[1], n.inputs[2], n.inputs[0], 1));
-        end(i, n.inputs[3], stated(n.inputs[4], n.inputs[5], n.inputs[3], channels));
-        end(i, n.outputs[0], stated(n.inputs[6], n.inputs[7], n.outputs[0], 1));
-      } else {
-        foldable_[i] = false;
-        if (is_move(n))
-          for (ValueId v : n.outputs)
-            if (v != no_value) unite(n.inputs[0], v);
-      }
+      foldable_[i] = !n.op->on_codes.empty() && explicit_scales(i);
+      if (n.op->on_codes.empty() && is_move(n))
+        for (ValueId v : n.outputs)
+          if (v != no_value) unite(n.inputs[0], v);
     }
+  }
+
+  /// Notes the scales that node i states; false where it cannot be brought over.
+  bool explicit_scales(std::size_t i) {
+    const Node& n = g_.nodes[i];
+    const std::int64_t precision = n.attributes.integer("precision", 0);
+    if (n.attributes.integer("block_size", 0) != 0 ||
+        (precision != 0 && precision != static_cast<std::int64_t>(DType::f32)))
+      return false;
+    const Operands o = operands(n);
+    if (o.bias != no_value && !g_.constant(o.bias)) return false;
+    for (const Operand& in : o.inputs) {
+      const bool weights = n.op->schema.role(in.codes) == InputRole::weights;
+      if (weights && !g_.constant(n.inputs[in.codes])) return false;
+      if (in.scale == no_value && g_[n.inputs[in.codes]].type.dtype != DType::f32) return false;
+    }
+    if (o.output_scale == no_value && g_[n.outputs[0]].type.dtype != DType::f32) return false;
+    bool all = true;
+    for (const Operand& in : o.inputs) {
+      if (in.scale == no_value) continue;
+      const int axis = n.op->schema.role(in.codes) == InputRole::data ? axis_of(n) : weight_axis(n);
+      all = end(i, n.inputs[in.codes], stated(in.scale, in.zero_point, n.inputs[in.codes], axis)) &&
+            all;
+    }
+    if (o.output_scale != no_value)
+      all = end(i, n.outputs[0],
+                stated(o.output_scale, o.output_zero_point, n.outputs[0], axis_of(n))) &&
+            all;
+    return all;
+  }
+  static int axis_of(const Node& n) { return static_cast<int>(n.attributes.integer("axis", 1)); }
+  int weight_axis(const Node& n) const {
+    return n.op->weight_axis ? n.op->weight_axis({n, g_}) : axis_of(n);
   }
 
   /// A move of codes without a scale of its own: it has that of its neighbours.
@@ -179,32 +221,31 @@ class Importer {
         out_.values[i].type.quant = it->second;
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       Node n = g_.nodes[i];
-      if (foldable_[i]) {
-        if (is(n, "", "QuantizeLinear")) {
-          become(n, "longshore.Quantize", {n.inputs[0]});
-        } else if (is(n, "", "DequantizeLinear")) {
-          become(n, "longshore.Dequantize", {with_scale(i, n.inputs[0])});
-        } else {
-          const bool conv = n.op->name == "QLinearConv";
-          std::vector<ValueId> in = {with_scale(i, n.inputs[0]), with_scale(i, n.inputs[3])};
-          if (conv && n.input(8) != no_value)
-            in.push_back(bias(n.inputs[8], scale_at(i, n.inputs[0]), scale_at(i, n.inputs[3])));
-          const Attributes kept = n.attributes;
-          become(n, conv ? "Conv" : "MatMul", in);
-          n.attributes = kept;
-        }
-      }
+      if (foldable_[i]) become_plain(i, n);
       out_.nodes.push_back(std::move(n));
     }
     sort_nodes(out_);
     return tidy(infer(out_));
   }
 
-  static void become(Node& n, std::string_view op, std::vector<ValueId> inputs) {
+  /// The operator on quantised types, whose inputs carry their scales.
+  void become_plain(std::size_t i, Node& n) {
+    const OpDef& plain = op_named(n.op->on_codes);
+    const Operands o = operands(n);
+    std::vector<ValueId> in;
+    for (const Operand& each : o.inputs)
+      in.push_back(each.scale == no_value ? n.inputs[each.codes]
+                                          : with_scale(i, n.inputs[each.codes]));
+    if (o.bias != no_value)
+      in.push_back(bias(o.bias, scale_at(i, n.inputs[o.inputs.at(0).codes]),
+                        scale_at(i, n.inputs[o.inputs.at(1).codes])));
     if (n.origin.op.empty()) n.origin.op = std::string(n.op->name);
-    n.op = &op_named(op);
-    n.inputs = std::move(inputs);
-    n.attributes = {};
+    Attributes kept;
+    for (const Attribute& a : n.attributes)
+      if (plain.schema.has_attribute(a.name)) kept.set(a.name, a.value);
+    n.op = &plain;
+    n.inputs = std::move(in);
+    n.attributes = std::move(kept);
   }
 
   const Quantisation& scale_at(std::size_t node, ValueId codes) const {

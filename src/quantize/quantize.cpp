@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/error.hpp"
-#include "ir/op.hpp"
+#include "ir/recode.hpp"
 #include "quantize/groups.hpp"
 #include "quantize/prepare.hpp"
 #include "tensor/quant.hpp"
@@ -13,8 +14,6 @@
 namespace longshore {
 namespace {
 
-constexpr DType activation_type = DType::i8;
-constexpr int activation_levels = 256;
 /// A value beyond this (a mask's "minus infinity") leaves no codes for the others.
 constexpr float largest_sensible = 1e30f;
 /// A warning where one sample alone widens a range by more than this part.
@@ -29,15 +28,23 @@ class Quantiser {
         options_(options),
         report_(report),
         calibrator_(calibrator_named(options.calibrator)) {
+    const auto check_precision = [](Precision p) {
+      if (p != Precision::f32 && !is_integer(p))
+        fail(Code::unsupported, "quantize makes integers, not ", name(p));
+    };
+    check_precision(options.precision);
+    for (const NodePrecision& p : options.precisions) check_precision(p.precision);
     in_ = prepare_for_quantisation(g, [&](const Node& n) {
       return n.op->quant != Quant::none && !excluded(g, n, options.exclude);
     });
   }
 
   Graph run() {
-    selection_ = select_nodes(in_, {options_.float_final_probabilities, options_.exclude});
+    selection_ = select_nodes(in_, {options_.float_final_probabilities, options_.exclude,
+                                    options_.precision, options_.precisions});
     observe();
     Groups groups = settle();
+    note_types();
     choose(groups);
     absorb_clamps();
     observe_inputs_of_weights();
@@ -76,7 +83,7 @@ class Quantiser {
   /// Groups for the final selection.
   Groups settle() {
     for (std::size_t i = 0; i < in_.nodes.size(); i++) {
-      if (!selection_.quantised[i]) continue;
+      if (!selection_.integer(i)) continue;
       std::vector<ValueId> touched = in_.nodes[i].outputs;
       for (std::size_t k : data_inputs(in_, in_.nodes[i]))
         touched.push_back(in_.nodes[i].inputs[k]);
@@ -86,13 +93,27 @@ class Quantiser {
         const RangeStatistics& s = it->second;
         if (s.not_finite == 0 && s.lowest >= -largest_sensible && s.highest <= largest_sensible)
           continue;
-        selection_.quantised[i] = false;
+        selection_.precision[i] = Precision::f32;
         selection_.reasons[i] = str("'", in_[v].name, "' has infinite or very large elements");
       }
     }
     Groups groups(in_, selection_);
     for (std::string& w : settle_joins(in_, selection_, groups, seen_)) warn(std::move(w));
     return groups;
+  }
+
+  /// In which element types the codes of each value are made or read.
+  void note_types() {
+    for (std::size_t i = 0; i < in_.nodes.size(); i++) {
+      if (!selection_.integer(i)) continue;
+      const DType t = selection_.activations(i);
+      for (std::size_t k : data_inputs(in_, in_.nodes[i])) types_[in_.nodes[i].inputs[k]].insert(t);
+      for (ValueId v : in_.nodes[i].outputs)
+        if (v != no_value) types_[v].insert(t), made_[v] = t;
+    }
+  }
+  DType type_of_node(const Node& n) const {
+    return selection_.activations(static_cast<std::size_t>(&n - in_.nodes.data()));
   }
 
   bool is_input(ValueId v) const { return std::ranges::find(in_.inputs, v) != in_.inputs.end(); }
@@ -115,7 +136,7 @@ class Quantiser {
     std::map<ValueId, Histogram> histograms;  // by observed value
     std::map<ValueId, Histogram> of_group;    // merged
     for (const auto& [group, values] : members) {
-      const RangeStatistics s = groups.statistics(group, seen_);
+      const RangeStatistics s = joined_statistics(values, seen_);
       const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts;
       for (ValueId v : values) {
         const Node* def = in_.def(v);
@@ -130,33 +151,45 @@ class Quantiser {
       if (!fresh) it->second.merge(h);
     }
     for (const auto& [group, values] : members) {
-      const RangeStatistics s = groups.statistics(group, seen_);
-      ValueRecord record;
-      record.observed = s.range();
-      ScaleAndZero q;
-      if (const std::optional<Range> known = known_range(values, s)) {
-        q = known_range_scale(*known, activation_type);
-        record.method = "known range";
-      } else {
-        const auto it = of_group.find(group);
-        const Range range =
-            it == of_group.end() ? s.range() : calibrator_.choose(it->second, activation_levels);
-        record.method = it == of_group.end() ? "min_max" : std::string(calibrator_.name);
-        q = asymmetric_scale(range, activation_type);
-        if (!in_.constant(group)) check_growth(in_[group].name, s);
-      }
-      const CodeRange codes = code_range(activation_type);
-      record.chosen = {dequantise(codes.lowest, q.scale, q.zero_point),
-                       dequantise(codes.highest, q.scale, q.zero_point)};
-      record.scale = {q.scale};
-      record.zero_point = q.zero_point;
-      for (ValueId v : values) {
-        scales_[v] = q;
-        record.name = in_[v].name;
-        record.kind = in_.constant(v) ? ValueRecord::Kind::constant : ValueRecord::Kind::activation;
-        if (v != values.front()) record.method = "same as " + in_[values.front()].name;
-        records_[v] = record;
-      }
+      std::set<DType> types;
+      for (ValueId v : values) types.insert(types_[v].begin(), types_[v].end());
+      const auto it = of_group.find(group);
+      for (DType t : types)
+        choose(groups, group, values, it == of_group.end() ? nullptr : &it->second, t);
+    }
+  }
+
+  /// Scale and zero point of a group in codes of one type.
+  void choose(const Groups& groups, ValueId group, const std::vector<ValueId>& values,
+              const Histogram* histogram, DType dtype) {
+    const RangeStatistics s = joined_statistics(values, seen_);
+    const CodeRange codes = code_range(dtype);
+    ValueRecord record;
+    record.observed = s.range();
+    record.dtype = dtype;
+    ScaleAndZero q;
+    if (const std::optional<Range> known = known_range(values, s)) {
+      q = known_range_scale(*known, dtype);
+      record.method = "known range";
+    } else {
+      const Range range =
+          histogram ? calibrator_.choose(*histogram, codes.highest - codes.lowest + 1) : s.range();
+      record.method = histogram ? std::string(calibrator_.name) : "min_max";
+      q = activation_scale(range, dtype);
+      if (!in_.constant(group) && !checked_.contains(group)) check_growth(in_[group].name, s);
+      checked_.insert(group);
+    }
+    record.chosen = {dequantise(codes.lowest, q.scale, q.zero_point),
+                     dequantise(codes.highest, q.scale, q.zero_point)};
+    record.scale = {q.scale};
+    record.zero_point = q.zero_point;
+    for (ValueId v : values) {
+      scales_[{v, dtype}] = q;
+      record.name = in_[v].name;
+      record.kind = in_.constant(v) ? ValueRecord::Kind::constant : ValueRecord::Kind::activation;
+      if (v != values.front()) record.method = "same as " + in_[values.front()].name;
+      const auto made = made_.find(v);
+      if (made == made_.end() || made->second == dtype) records_[v] = record;
     }
   }
 
@@ -171,79 +204,100 @@ class Quantiser {
 
   // ---- clamps
   bool selected(const Node& n) const {
-    return selection_.quantised[static_cast<std::size_t>(&n - in_.nodes.data())];
+    return selection_.integer(static_cast<std::size_t>(&n - in_.nodes.data()));
   }
 
   /// A Relu or Clip whose output range starts and ends at its bounds does nothing that saturation
   /// does not do: the node before it writes the clamped range, and the clamp goes. Found by trying
-  /// all codes, so it holds for every table operator.
+  /// all codes and numbers beyond them, so it holds for every table operator.
   void absorb_clamps() {
     const std::vector<int> uses = use_counts(in_);
     for (std::size_t i = in_.nodes.size(); i-- > 0;) {
       const Node& n = in_.nodes[i];
-      if (!selection_.quantised[i] || n.op->quant != Quant::table) continue;
+      if (!selection_.integer(i) || n.op->quant != Quant::table) continue;
       const ValueId from = n.inputs[0], to = n.outputs[0];
       const Node* def = in_.def(from);
       if (!def || !selected(*def) || uses[index(from)] != 1 || def->op->quant == Quant::same)
         continue;
-      if (!is_identity(n, scales_.at(to))) continue;
-      scales_[from] = scales_.at(to);
+      const DType t = type_of_node(n);
+      if (type_of_node(*def) != t || !only_saturates(n, scales_.at({to, t}), t)) continue;
+      scales_[{from, t}] = scales_.at({to, t});
       records_.erase(from);
       absorbed_.insert(i);
     }
   }
 
-  bool is_identity(const Node& n, ScaleAndZero q) const {
-    const CodeRange codes = code_range(activation_type);
+  /// Whether the function maps each number to the code that the number itself has: within the
+  /// codes' range it is the identity, and outside it ends at the code where saturation ends. |x| is
+  /// the identity from 0 on, but what lies below does not become 0.
+  bool only_saturates(const Node& n, ScaleAndZero q, DType dtype) const {
+    const CodeRange codes = code_range(dtype);
     std::vector<float> values;
-    for (int c = codes.lowest; c <= codes.highest; c++)
+    const int beyond = 2 * (codes.highest - codes.lowest + 1);
+    for (int c = codes.lowest - beyond; c <= codes.highest + beyond; c++)
       values.push_back(dequantise(c, q.scale, q.zero_point));
-    std::vector<Tensor> inputs = {make_floats(Shape{activation_levels}, values)};
+    for (float x = values.back(); std::isfinite(x); x *= 1.5f) {
+      values.push_back(x);
+      values.push_back(-x);
+    }
+    values.push_back(std::numeric_limits<float>::infinity());
+    values.push_back(-std::numeric_limits<float>::infinity());
+    std::vector<Tensor> inputs = {
+        make_floats(Shape{static_cast<std::int64_t>(values.size())}, values)};
     for (std::size_t k = 1; k < n.inputs.size(); k++) {
       if (n.inputs[k] != no_value && !in_.constant(n.inputs[k])) return false;
       inputs.push_back(n.inputs[k] == no_value ? Tensor{} : *in_.constant(n.inputs[k]));
       if (inputs.back().present() && inputs.back().elements() != 1) return false;
     }
     const std::vector<Tensor> out = evaluate_node(in_, n, inputs);
-    for (int c = codes.lowest; c <= codes.highest; c++) {
-      const float y = out[0].values<float>()[static_cast<std::size_t>(c - codes.lowest)];
-      if (quantise(y, q.scale, q.zero_point, codes.lowest, codes.highest) != c) return false;
-    }
+    const auto code = [&](float x) {
+      return quantise(x, q.scale, q.zero_point, codes.lowest, codes.highest);
+    };
+    for (std::size_t i = 0; i < values.size(); i++)
+      if (code(out[0].values<float>()[i]) != code(values[i])) return false;
     return true;
   }
 
   /// Weighted nodes whose bias can be corrected: output channels on axis 0, room for a bias, input
   /// channels on axis 1.
   bool correctable(const Node& n) const {
-    const ValueId x = n.inputs[0];
-    return options_.correct_bias && is_weighted(in_, n) && n.op->schema.inputs.size() > 2 &&
+    const ValueId x = data_of(n), w = weights_of(in_, n);
+    return options_.correct_bias && w != no_value && n.op->schema.input_with(InputRole::bias) &&
            n.op->weight_axis({n, in_}) == 0 && !in_.constant(x) &&
-           in_.constant(n.inputs[1])->shape.rank >= 2 && in_[x].type.ranked &&
-           in_[x].type.rank() >= 2;
+           in_.constant(w)->shape.rank >= 2 && in_[x].type.ranked && in_[x].type.rank() >= 2;
   }
 
+  ValueId data_of(const Node& n) const { return n.inputs[data_inputs(in_, n).at(0)]; }
+
   void observe_inputs_of_weights() {
-    std::map<ValueId, ScaleAndZero> wanted;
-    for (std::size_t i = 0; i < in_.nodes.size(); i++)
-      if (const Node& n = in_.nodes[i]; selection_.quantised[i] && correctable(n))
-        wanted[n.inputs[0]] = scales_.at(n.inputs[0]);
-    means_ = observe_means(in_, calibration_, observed_, wanted, activation_type);
+    std::map<DType, std::map<ValueId, ScaleAndZero>> wanted;
+    for (std::size_t i = 0; i < in_.nodes.size(); i++) {
+      const Node& n = in_.nodes[i];
+      if (!selection_.integer(i) || !correctable(n)) continue;
+      const DType t = type_of_node(n);
+      wanted[t][data_of(n)] = scales_.at({data_of(n), t});
+    }
+    for (const auto& [t, scales] : wanted)
+      for (auto& [v, means] : observe_means(in_, calibration_, observed_, scales, t))
+        means_[{v, t}] = std::move(means);
   }
 
   // ---- the new graph
   Graph build() {
     out_.name = in_.name;
     out_.numbers = options_.rounding;
+    out_.states = in_.states;
     floats_.assign(in_.values.size(), no_value);
-    codes_.assign(in_.values.size(), no_value);
     for (ValueId v : in_.inputs) floats_[index(v)] = out_.add_input(in_[v].name, in_[v].type);
     for (ValueId v : in_.captured) floats_[index(v)] = out_.add_captured(in_[v].name, in_[v].type);
     for (std::size_t i = 0; i < in_.nodes.size(); i++) {
       const Node& n = in_.nodes[i];
+      report_.nodes[selection_.precision[i]]++;
       if (absorbed_.contains(i)) {
-        codes_[index(n.outputs[0])] = codes_[index(n.inputs[0])];
+        const DType t = type_of_node(n);
+        codes_[{n.outputs[0], t}] = codes_.at({n.inputs[0], t});
         report_.quantised_nodes++;
-      } else if (selection_.quantised[i]) {
+      } else if (selection_.integer(i)) {
         integer_node(n);
         report_.quantised_nodes++;
       } else {
@@ -261,7 +315,7 @@ class Quantiser {
 
   TensorType coded_type(ValueId v, DType dtype) const {
     TensorType t = in_[v].type;
-    const ScaleAndZero& q = scales_.at(v);
+    const ScaleAndZero& q = scales_.at({v, dtype});
     t.dtype = dtype;
     t.quant.scale = {q.scale};
     t.quant.zero_point = {q.zero_point};
@@ -274,23 +328,29 @@ class Quantiser {
     return keeps ? in_[v].name : in_[v].name + "_q";
   }
 
-  ValueId as_codes(ValueId v) {
-    ValueId& to = codes_[index(v)];
-    if (to != no_value) return to;
-    const TensorType type = coded_type(v, activation_type);
+  ValueId as_codes(ValueId v, DType dtype) {
+    if (const auto it = codes_.find({v, dtype}); it != codes_.end()) return it->second;
+    const TensorType type = coded_type(v, dtype);
+    const auto other = codes_.lower_bound({v, DType::undefined});
+    const bool first = other == codes_.end() || other->first.first != v;
+    const auto made = made_.find(v);
+    ValueId to = no_value;
     if (const Tensor* t = in_.constant(v)) {
-      std::vector<std::byte> bytes(static_cast<std::size_t>(t->elements()));
-      require(
-          quantise_tensor(t->view(), {activation_type, t->shape, bytes.data(), type.quant.view()}),
-          in_[v].name);
-      to =
-          out_.add_constant(code_name(v), {activation_type, t->shape, make_blob(std::move(bytes))});
+      std::vector<std::byte> bytes(static_cast<std::size_t>(t->elements()) * size_bytes(dtype));
+      require(quantise_tensor(t->view(), {dtype, t->shape, bytes.data(), type.quant.view()}),
+              in_[v].name);
+      to = out_.add_constant(first ? code_name(v) : str(in_[v].name, "_", name(dtype)),
+                             {dtype, t->shape, make_blob(std::move(bytes))});
       out_[to].type = type;
-      return to;
+    } else if (made != made_.end() && codes_.contains({v, made->second})) {
+      to = out_.add_value(str(in_[v].name, "_", name(dtype)), type);
+      append(ops::op_longshore_requantize, {codes_.at({v, made->second})}, to);
+    } else {
+      const ValueId from = as_float(v);
+      to = out_.add_value(first ? in_[v].name + "_q" : str(in_[v].name, "_", name(dtype)), type);
+      append(ops::op_longshore_quantize, {from}, to);
     }
-    const ValueId from = as_float(v);
-    to = out_.add_value(in_[v].name + "_q", type);
-    append("longshore.Quantize", {from}, to);
+    codes_[{v, dtype}] = to;
     return to;
   }
 
@@ -304,16 +364,18 @@ class Quantiser {
       return to;
     }
     const bool output = std::ranges::find(in_.outputs, v) != in_.outputs.end();
-    const ValueId from = codes_[index(v)];
-    check(from != no_value, "a value is used before it is computed");
+    const auto made = made_.find(v);
+    check(made != made_.end() && codes_.contains({v, made->second}),
+          "a value is used before it is computed");
+    const ValueId from = codes_.at({v, made->second});
     to = out_.add_value(output ? in_[v].name : in_[v].name + "_f", {});
-    append("longshore.Dequantize", {from}, to);
+    append(ops::op_longshore_dequantize, {from}, to);
     return to;
   }
 
-  void append(std::string_view op, std::vector<ValueId> inputs, ValueId output) {
+  void append(const OpDef& op, std::vector<ValueId> inputs, ValueId output) {
     Node n;
-    n.op = &op_named(op);
+    n.op = &op;
     n.inputs = std::move(inputs);
     n.outputs = {output};
     n.origin.name = out_[output].name;
@@ -337,31 +399,41 @@ class Quantiser {
   void integer_node(const Node& n) {
     Node copy = n;
     const std::vector<std::size_t> data = data_inputs(in_, n);
-    for (std::size_t k = 0; k < n.inputs.size(); k++)
-      if (std::ranges::find(data, k) != data.end()) copy.inputs[k] = as_codes(n.inputs[k]);
-    if (is_weighted(in_, n)) weights(n, copy);
+    const bool weighted = weights_of(in_, n) != no_value;
+    if (weighted) weights(n, copy);
     for (std::size_t k = 0; k < n.inputs.size(); k++) {
-      const bool done = std::ranges::find(data, k) != data.end() || (is_weighted(in_, n) && k <= 2);
-      if (!done) copy.inputs[k] = as_float(n.inputs[k]);
+      const InputRole role = n.op->schema.role(k);
+      if (std::ranges::find(data, k) != data.end())
+        copy.inputs[k] = as_codes(n.inputs[k], type_of_node(n));
+      else if (!weighted || role == InputRole::data || role == InputRole::parameter)
+        copy.inputs[k] = as_float(n.inputs[k]);
     }
     for (ValueId& v : copy.outputs) {
       if (v == no_value) continue;
-      const ValueId to = out_.add_value(code_name(v), coded_type(v, activation_type));
-      codes_[index(v)] = to;
+      const DType t = type_of_node(n);
+      const ValueId to = out_.add_value(code_name(v), coded_type(v, t));
+      codes_[{v, t}] = to;
       v = to;
     }
     out_.add_node(std::move(copy), 0);
   }
 
   void weights(const Node& n, Node& copy) {
-    const Tensor& w = *in_.constant(n.inputs[1]);
-    const Tensor* b = in_.constant(n.input(2));
+    const std::size_t w_at = *n.op->schema.weights();
+    const std::optional<std::size_t> b_at = n.op->schema.input_with(InputRole::bias);
+    const ValueId x = data_of(n), w_from = n.inputs[w_at],
+                  b_from = b_at ? n.input(*b_at) : no_value;
+    const Tensor& w = *in_.constant(w_from);
+    const Tensor* b = in_.constant(b_from);
     const int axis = n.op->weight_axis({n, in_});
-    QuantisedLayer layer = quantise_layer(w, axis, b, scales_.at(n.inputs[0]), activation_type,
-                                          options_.least_error_weights);
-    const bool corrected = correctable(n) && means_.contains(n.inputs[0]);
+    const PrecisionTypes& types =
+        types_of(selection_.precision[static_cast<std::size_t>(&n - in_.nodes.data())]);
+    QuantisedLayer layer =
+        quantise_layer(w, axis, b, scales_.at({x, types.activations}), types.activations,
+                       options_.least_error_weights, types.weights);
+    const bool corrected = correctable(n) && means_.contains({x, types.activations});
     if (corrected) {
-      const ChannelMeans& m = means_.at(n.inputs[0]);
+      const ChannelMeans& m = means_.at({x, types.activations});
       correct_bias(layer, b,
                    mean_shortfall(w, layer, n.attributes.integer("group", 1), m.real, m.coded));
     }
@@ -374,6 +446,7 @@ class Quantiser {
       const auto [low, high] = std::ranges::minmax(in_.constant(from)->values<float>());
       report_.values.push_back({in_[from].name,
                                 kind,
+                                t.dtype,
                                 {low, high},
                                 {low, high},
                                 scales,
@@ -383,15 +456,15 @@ class Quantiser {
                                                                 : "largest per channel"});
       return v;
     };
-    copy.inputs[1] = add(n.inputs[1], layer.weights, layer.scales, std::max(axis, 0),
-                         ValueRecord::Kind::weights);
+    copy.inputs[w_at] =
+        add(w_from, layer.weights, layer.scales, std::max(axis, 0), ValueRecord::Kind::weights);
     if (b) {
-      copy.inputs[2] = add(n.inputs[2], layer.bias, layer.bias_scales, 0, ValueRecord::Kind::bias);
+      copy.inputs[*b_at] = add(b_from, layer.bias, layer.bias_scales, 0, ValueRecord::Kind::bias);
     } else if (layer.bias.present()) {
-      copy.inputs.resize(3, no_value);
-      copy.inputs[2] = out_.add_constant(in_[n.inputs[1]].name + "_bias_q", layer.bias);
-      out_[copy.inputs[2]].type.quant = {layer.bias_scales,
-                                         std::vector<std::int32_t>(layer.bias_scales.size()), 0};
+      copy.inputs.resize(std::max(copy.inputs.size(), *b_at + 1), no_value);
+      copy.inputs[*b_at] = out_.add_constant(in_[w_from].name + "_bias_q", layer.bias);
+      out_[copy.inputs[*b_at]].type.quant = {
+          layer.bias_scales, std::vector<std::int32_t>(layer.bias_scales.size()), 0};
     }
     if (layer.enlarged > 0)
       coarser_.push_back(str("'", n.origin.name, "' (", layer.enlarged, " of ", layer.scales.size(),
@@ -419,12 +492,17 @@ class Quantiser {
   Selection selection_;
   ObservedRanges observed_;
   std::map<ValueId, RangeStatistics> seen_;
-  std::map<ValueId, ScaleAndZero> scales_;
+  using Coded = std::pair<ValueId, DType>;  // a value in codes of one type
+  std::map<ValueId, std::set<DType>> types_;
+  std::map<ValueId, DType> made_;  // by integer nodes
+  std::map<Coded, ScaleAndZero> scales_;
+  std::set<ValueId> checked_;
   std::map<ValueId, ValueRecord> records_;
   std::vector<std::string> coarser_;  // nodes whose weights gave way to their bias
-  std::map<ValueId, ChannelMeans> means_;
+  std::map<Coded, ChannelMeans> means_;
   std::set<std::size_t> absorbed_;
-  std::vector<ValueId> floats_, codes_;  // in out_, by value of in_
+  std::vector<ValueId> floats_;  // in out_, by value of in_
+  std::map<Coded, ValueId> codes_;
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quantize/calibration.hpp"
 #include "quantize/scale.hpp"
+#include "quantize/select.hpp"
 
 namespace longshore {
 
@@ -18,6 +20,8 @@ struct QuantizeOptions {
   bool float_final_probabilities =
       true;  // a Softmax or the like that only feeds outputs stays float
   Rounding rounding = Rounding::f32_even;
+  Precision precision = Precision::w8a8;  // an integer one, of all nodes but those named below
+  std::vector<NodePrecision> precisions;  // the last that names a node holds; f32: it stays float
   /// Nodes that stay float: a node's name, the name of one of its outputs, or an operator.
   std::vector<std::string> exclude;
 };
@@ -27,6 +31,7 @@ struct ValueRecord {
   enum class Kind : std::uint8_t { activation, constant, weights, bias };
   std::string name;
   Kind kind = Kind::activation;
+  DType dtype = DType::i8;
   Range observed, chosen;  // chosen: what the codes reach
   std::vector<float> scale;
   std::int32_t zero_point = 0;
@@ -45,17 +50,19 @@ struct QuantizeReport {
   std::vector<ValueRecord> values;
   std::vector<FloatNode> float_nodes;
   std::size_t quantised_nodes = 0;
+  std::map<Precision, std::size_t> nodes;  // how many compute in each precision
   std::vector<std::string> warnings;
 };
 
 /// The report as a table for people.
 std::string print(const QuantizeReport&);
 
-/// The graph in the quantised form of docs/numbers.md: i8 activations with scale and zero point in
-/// their types, i8 weights per output channel, i32 bias. Inputs and outputs stay as they are, with
-/// longshore.Quantize and longshore.Dequantize at the borders; nodes without integer meaning stay
-/// float between such nodes. Expects an optimised graph (BatchNormalization folded, activations
-/// fused). Throws where the calibration set is empty or unreadable.
+/// The graph in the quantised form of docs/numbers.md: activations with scale and zero point in
+/// their types, weights per output channel, i32 bias; codes as wide as the precision says. Inputs
+/// and outputs stay as they are, with longshore.Quantize and longshore.Dequantize at the borders;
+/// nodes without integer meaning stay float between such nodes. Expects an optimised graph
+/// (BatchNormalization folded, activations fused). Throws where the calibration set is empty or
+/// unreadable.
 Graph quantize(const Graph& optimised_float_graph, const Calibration&, const QuantizeOptions& = {},
                QuantizeReport* report = nullptr);
 

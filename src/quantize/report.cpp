@@ -5,19 +5,25 @@
 namespace longshore {
 
 std::string print(const QuantizeReport& r) {
-  std::string out = fmt::format("{} samples, {} nodes integer, {} float\n", r.samples,
-                                r.quantised_nodes, r.float_nodes.size());
+  std::string kinds_of_integers;
+  for (const auto& [precision, count] : r.nodes)
+    if (is_integer(precision))
+      kinds_of_integers +=
+          fmt::format("{}{} {}", kinds_of_integers.empty() ? "" : ", ", count, name(precision));
+  if (!kinds_of_integers.empty()) kinds_of_integers = " (" + kinds_of_integers + ")";
+  std::string out = fmt::format("{} samples, {} nodes integer{}, {} float\n", r.samples,
+                                r.quantised_nodes, kinds_of_integers, r.float_nodes.size());
   for (const Unreadable& u : r.unreadable)
     out += fmt::format("unreadable: {}: {}\n", u.name, u.why);
   for (const std::string& w : r.warnings) out += "warning: " + w + "\n";
   constexpr std::string_view kinds[] = {"activation", "constant", "weights", "bias"};
-  out += fmt::format("{:<10} {:<32} {:>24} {:>24} {:>12} {:>5}  {}\n", "kind", "value", "observed",
-                     "chosen", "scale", "zero", "method");
+  out += fmt::format("{:<10} {:<4} {:<32} {:>24} {:>24} {:>12} {:>5}  {}\n", "kind", "type",
+                     "value", "observed", "chosen", "scale", "zero", "method");
   for (const ValueRecord& v : r.values) {
     const std::string scale = v.scale.size() == 1 ? fmt::format("{:.6g}", v.scale[0])
                                                   : fmt::format("{} scales", v.scale.size());
-    out += fmt::format("{:<10} {:<32} {:>24} {:>24} {:>12} {:>5}  {}\n",
-                       kinds[static_cast<std::size_t>(v.kind)], v.name,
+    out += fmt::format("{:<10} {:<4} {:<32} {:>24} {:>24} {:>12} {:>5}  {}\n",
+                       kinds[static_cast<std::size_t>(v.kind)], name(v.dtype), v.name,
                        fmt::format("[{:.4g}, {:.4g}]", v.observed.lowest, v.observed.highest),
                        fmt::format("[{:.4g}, {:.4g}]", v.chosen.lowest, v.chosen.highest), scale,
                        v.zero_point, v.method);

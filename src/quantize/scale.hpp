@@ -16,12 +16,16 @@ struct ScaleAndZero {
 /// a float scale gives scale 1, zero point 0.
 ScaleAndZero asymmetric_scale(Range, DType);
 
+/// How activations are coded: asymmetric in 8 bits; in 16 bits around zero point 0, so that
+/// products need no sums of weights.
+ScaleAndZero activation_scale(Range, DType);
+
 /// For a range that an operator's definition gives: [0, 1] is 1/256 from the lowest code, [-1, 1]
-/// is 1/128 around the middle; others as asymmetric_scale.
+/// is 1/128 around the middle, both 1/32768 in 16 bits; others as activation_scale.
 ScaleAndZero known_range_scale(Range, DType);
 
-/// i8 weights with a scale per index of an axis, zero point 0, codes -127 to 127, and the i32 bias
-/// with scale scale_x * scale_w.
+/// Weights with a scale per index of an axis, zero point 0, the lowest code unused, and the i32
+/// bias with scale scale_x * scale_w.
 struct QuantisedLayer {
   Tensor weights, bias;  // bias absent where there was none
   std::vector<float> scales, bias_scales;
@@ -31,7 +35,7 @@ struct QuantisedLayer {
 /// `axis` < 0: one scale for all. `least_error`: each scale minimises the squared error of its
 /// weights instead of reaching the largest one.
 QuantisedLayer quantise_layer(const Tensor& weights, int axis, const Tensor* bias, ScaleAndZero x,
-                              DType x_dtype, bool least_error);
+                              DType x_dtype, bool least_error, DType w_dtype = DType::i8);
 
 /// By how much the mean of each output channel falls short once weights and input are codes:
 /// sum of w E[x] - w' E[x'], for weights [channels, inputs / groups, ...] with channels on axis 0,

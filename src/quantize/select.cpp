@@ -11,8 +11,12 @@ namespace {
 class Selector {
  public:
   Selector(const Graph& g, const SelectOptions& options)
-      : g_(g), options_(options), users_(g.values.size()), able_(g.nodes.size()) {
-    out_.quantised.resize(g.nodes.size());
+      : g_(g),
+        options_(options),
+        users_(g.values.size()),
+        able_(g.nodes.size()),
+        last_(g.nodes.size()) {
+    out_.precision.resize(g.nodes.size(), Precision::f32);
     out_.reasons.resize(g.nodes.size());
     for (std::size_t i = 0; i < g.nodes.size(); i++) {
       for (ValueId v : g.nodes[i].inputs)
@@ -20,6 +24,7 @@ class Selector {
       for (const Subgraph& s : g.nodes[i].subgraphs)
         for (ValueId v : s.captures) users_[index(v)].push_back(i);
     }
+    for (std::size_t i = g.nodes.size(); i-- > 0;) last_[i] = only_reaches_outputs(g.nodes[i]);
   }
 
   Selection run() {
@@ -31,7 +36,7 @@ class Selector {
     backward();
     forward();
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-      if (out_.quantised[i])
+      if (out_.integer(i))
         out_.reasons[i].clear();
       else if (able_[i])
         out_.reasons[i] = "none of its inputs is quantised";
@@ -43,24 +48,19 @@ class Selector {
   /// Why the node cannot become integer, or nothing.
   std::string obstacle(const Node& n) const {
     const OpDef& op = *n.op;
-    if (excluded(g_, n, options_.exclude)) return "excluded by request";
+    if (excluded(g_, n, options_.exclude) || !is_integer(asked(n))) return "excluded by request";
     if (op.quant == Quant::none) return "the operator has no integer form";
     if (n.inputs.empty() || n.outputs.empty()) return "it has no data";
-    if (op.weight_axis) {
-      const Tensor* w = g_.constant(n.input(1));
-      const bool bias_slot = op.schema.inputs.size() > 2;
-      if (!w && bias_slot) return "its weights are not constant";
+    if (const std::optional<std::size_t> slot = op.schema.weights()) {
+      const Tensor* w = g_.constant(n.input(*slot));
+      if (!w && op.schema.role(*slot) == InputRole::weights) return "its weights are not constant";
       if (w && w->dtype != DType::f32) return str("its weights are ", name(w->dtype), ", not f32");
-      if (n.input(2) != no_value && w) {
-        const Tensor* b = g_.constant(n.input(2));
+      if (const ValueId bias = input_with(n, InputRole::bias); bias != no_value && w) {
+        const Tensor* b = g_.constant(bias);
         if (!b) return "its bias is not constant";
         if (b->shape.rank != 1) return "its bias is not a vector";
       }
-      if (n.input(3) != no_value) return "it has a fused residual";
-      if (n.attributes.integer("transA", 0) != 0) return "its input is transposed";
-      if (w && n.attributes.real("alpha", 1) != 1 && op.schema.inputs.size() > 2 &&
-          n.attributes.has("transB"))
-        return "its factor alpha is not 1";
+      if (const std::string_view why = beyond_integer(n); !why.empty()) return std::string(why);
     }
     const std::vector<std::size_t> data = data_inputs(g_, n);
     if (data.empty()) return "it has no float input";
@@ -70,51 +70,69 @@ class Selector {
     for (ValueId v : n.outputs)
       if (v != no_value && g_[v].type.dtype != DType::f32)
         return str("its output is ", name(g_[v].type.dtype), ", not f32");
-    if (options_.float_final_probabilities && op.lowest < op.highest && op.form != Form::table &&
-        only_reaches_outputs(n))
+    if (options_.float_final_probabilities && op.lowest < op.highest && op.quant != Quant::table &&
+        last_[static_cast<std::size_t>(&n - g_.nodes.data())])
       return "probabilities at the end of the model keep float's resolution";
     return {};
   }
 
+  /// Of a node whose users are known already.
   bool only_reaches_outputs(const Node& n) const {
     for (ValueId v : n.outputs) {
       if (v == no_value) continue;
       for (std::size_t u : users_[index(v)])
-        if (g_.nodes[u].op->quant != Quant::same || !only_reaches_outputs(g_.nodes[u]))
-          return false;
+        if (g_.nodes[u].op->quant != Quant::same || !last_[u]) return false;
     }
     return true;
   }
 
-  bool from_quantised(ValueId v) const {
-    const Node* def = g_.def(v);
-    return def && out_.quantised[static_cast<std::size_t>(def - g_.nodes.data())];
+  /// The precision that the options give the node, able or not.
+  Precision asked(const Node& n) const {
+    Precision out = options_.precision;
+    for (const NodePrecision& p : options_.precisions)
+      if (excluded(g_, n, {&p.node, 1})) out = p.precision;
+    return out;
   }
 
-  /// Weighted nodes start; the others join where the data that they get is quantised already.
+  /// The precision of the node that computes v; f32 where that is float.
+  Precision of_producer(ValueId v) const {
+    const Node* def = g_.def(v);
+    return def ? out_.precision[static_cast<std::size_t>(def - g_.nodes.data())] : Precision::f32;
+  }
+
+  /// Weighted nodes start; the others join where the data that they get is integer already. Moves
+  /// keep the codes that they get.
   void forward() {
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
-      if (!able_[i] || out_.quantised[i]) continue;
+      if (!able_[i] || out_.integer(i)) continue;
       const Node& n = g_.nodes[i];
-      const std::vector<std::size_t> data = data_inputs(g_, n);
-      out_.quantised[i] = is_weighted(g_, n) ||
-                          std::any_of(data.begin(), data.end(),
-                                      [&](std::size_t k) { return from_quantised(n.inputs[k]); });
+      const bool weighted = weights_of(g_, n) != no_value;
+      for (std::size_t k : data_inputs(g_, n)) {
+        const Precision p = of_producer(n.inputs[k]);
+        if (!is_integer(p) && !weighted) continue;
+        out_.precision[i] = n.op->quant == Quant::same ? p : asked(n);
+        break;
+      }
     }
   }
 
-  /// A move whose every user is quantised is done on codes: fewer bytes, one Quantize before it.
+  /// A move whose every user computes in the same integers is done on codes: fewer bytes, one
+  /// Quantize before it.
   void backward() {
     for (std::size_t i = g_.nodes.size(); i-- > 0;) {
       const Node& n = g_.nodes[i];
-      if (!able_[i] || n.op->quant != Quant::same) continue;
-      bool used = false, all = true;
+      if (!able_[i] || out_.integer(i) || n.op->quant != Quant::same) continue;
+      std::optional<Precision> users;
+      bool all = true;
       for (ValueId v : n.outputs) {
         if (v == no_value) continue;
-        for (std::size_t u : users_[index(v)]) used = true, all = all && out_.quantised[u];
+        for (std::size_t u : users_[index(v)]) {
+          if (!users) users = out_.precision[u];
+          all = all && out_.integer(u) && out_.activations(u) == types_of(*users).activations;
+        }
         all = all && std::ranges::find(g_.outputs, v) == g_.outputs.end();
       }
-      if (used && all) out_.quantised[i] = true;
+      if (users && all) out_.precision[i] = *users;
     }
   }
 
@@ -122,6 +140,7 @@ class Selector {
   const SelectOptions& options_;
   std::vector<std::vector<std::size_t>> users_;
   std::vector<bool> able_;
+  std::vector<bool> last_;  // only moves lie between the node and outputs of the graph
   Selection out_;
 };
 
@@ -135,24 +154,23 @@ bool excluded(const Graph& g, const Node& n, std::span<const std::string> exclud
   });
 }
 
-bool is_weighted(const Graph& g, const Node& n) {
-  return n.op->weight_axis && g.constant(n.input(1));
-}
-
 std::vector<std::size_t> data_inputs(const Graph& g, const Node& n) {
-  const OpDef& op = *n.op;
-  if (is_weighted(g, n) || op.quant == Quant::table) return {0};
-  const List<Parameter, 16>& in = op.schema.inputs;
-  if (in.empty() || op.schema.outputs.empty()) return {};
-  const bool variadic = in[in.size() - 1].presence == Presence::variadic;
-  if (op.quant == Quant::same && !variadic) return {0};
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < n.inputs.size(); i++) {
-    const Parameter& p = in[std::min(i, in.size() - 1)];
-    const bool data = p.variable.empty() ? i == 0 : p.variable == op.schema.outputs[0].variable;
+    const InputRole role = n.op->schema.role(i);
+    const bool data =
+        role == InputRole::data || (role == InputRole::weights_or_data && !g.constant(n.inputs[i]));
     if (data && n.inputs[i] != no_value) out.push_back(i);
   }
   return out;
+}
+
+std::string_view beyond_integer(const Node& n) {
+  if (input_with(n, InputRole::residual) != no_value) return "it has a fused residual";
+  if (n.attributes.integer("transA", 0) != 0) return "its input is transposed";
+  if (n.attributes.real("alpha", 1) != 1) return "its factor alpha is not 1";
+  if (n.attributes.real("beta", 1) != 1) return "its factor beta is not 1";
+  return {};
 }
 
 Selection select_nodes(const Graph& g, const SelectOptions& options) {

@@ -1,21 +1,35 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.hpp"
+#include "tensor/precision.hpp"
 
 namespace longshore {
 
-/// Which nodes of a graph become integer, and why the others do not.
+/// A precision for some nodes: a node's name, the name of one of its outputs, or an operator.
+struct NodePrecision {
+  std::string node;
+  Precision precision = Precision::f32;
+};
+
+/// In what numbers each node of a graph computes, and why not in integers.
 struct Selection {
-  std::vector<bool> quantised;       // per node
-  std::vector<std::string> reasons;  // per node; empty where quantised
+  std::vector<Precision> precision;  // per node; f32: it stays float
+  std::vector<std::string> reasons;  // per node; empty where it is integer
+
+  bool integer(std::size_t node) const { return is_integer(precision[node]); }
+  /// The element type of the activations of an integer node.
+  DType activations(std::size_t node) const { return types_of(precision[node]).activations; }
 };
 
 struct SelectOptions {
   bool float_final_probabilities = true;
   std::span<const std::string> exclude;
+  Precision precision = Precision::w8a8;
+  std::span<const NodePrecision> precisions = {};  // the last that names a node holds
 };
 
 Selection select_nodes(const Graph&, const SelectOptions&);
@@ -26,7 +40,8 @@ bool excluded(const Graph&, const Node&, std::span<const std::string> exclude);
 /// The inputs that hold activations (not weights, bias, bounds, shapes).
 std::vector<std::size_t> data_inputs(const Graph&, const Node&);
 
-/// Input 1 holds constant weights and input 2, if any, the bias.
-bool is_weighted(const Graph&, const Node&);
+/// What a product has that its integer formula lacks: a residual, a transposed input, factors; or
+/// nothing.
+std::string_view beyond_integer(const Node&);
 
 }  // namespace longshore

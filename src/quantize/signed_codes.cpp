@@ -31,7 +31,7 @@ Graph with_signed_codes(const Graph& g) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Node& n : g.nodes) {
-      if (n.op->quant != Quant::same || n.op->domain == "longshore") continue;
+      if (n.op->quant != Quant::same) continue;
       bool any = false;
       for (const auto* list : {&n.inputs, &n.outputs})
         for (ValueId v : *list)

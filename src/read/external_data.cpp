@@ -1,7 +1,6 @@
 #include "read/external_data.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace longshore {
 namespace {
@@ -33,15 +33,6 @@ class Descriptor {
 
  private:
   int fd_;
-};
-
-struct Mapping {
-  void* data;
-  std::size_t size;
-  Mapping(void* d, std::size_t s) : data(d), size(s) {}
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() { ::munmap(data, size); }
 };
 
 [[noreturn]] void refuse(const std::string& what, const std::string& location,
@@ -100,12 +91,9 @@ SharedBlob ExternalData::open(const std::string& location, const std::string& wh
   if (info.st_nlink > 1)
     refuse(what, location, "it is a hard link to a file that has other names too");
   const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) return make_blob({});
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (data == MAP_FAILED) failed(parts.back());
-  auto mapping = std::make_shared<const Mapping>(data, size);
-  return std::make_shared<const Blob>(std::span(static_cast<const std::byte*>(data), size),
-                                      mapping);
+  const Result<SharedBlob> bytes = read_open_file(file.get(), size, location.c_str());
+  require(bytes.status(), what);
+  return *bytes;
 }
 
 SharedBlob ExternalData::bytes(const std::string& location, std::uint64_t offset,

@@ -14,14 +14,6 @@ std::string_view symbol(const TensorType& t) {
                                                         : std::string_view();
 }
 
-/// First dims of inputs must agree (Concat beside axis 0) or agree or be 1 (broadcast).
-bool joins(const Node& n, int rank) {
-  if (n.op->name == "Concat") return resolve_axis(n.attributes.integer("axis"), rank) > 0;
-  return n.op->domain.empty() &&
-         (n.op->name == "Add" || n.op->name == "Sub" || n.op->name == "Mul" ||
-          n.op->name == "Div" || n.op->name == "Where");
-}
-
 }  // namespace
 
 std::vector<std::string> fixed_batch(const Graph& g) {
@@ -39,22 +31,9 @@ std::vector<std::string> fixed_batch(const Graph& g) {
                       " at the front; other batches will fail"));
   };
   for (const Node& n : g.nodes) {
-    const ValueId data = n.input(0);
-    if (n.op->name == "Reshape" && n.op->domain.empty() && is_batch(data)) {
-      const Tensor* target = g.constant(n.input(1));
-      if (target && target->dtype == DType::i64 && target->elements() > 0 &&
-          target->values<std::int64_t>()[0] > 0)
-        report(n, data, target->values<std::int64_t>()[0]);
-      continue;
-    }
     const auto batch = std::ranges::find_if(n.inputs, is_batch);
-    if (batch == n.inputs.end() || !joins(n, g[*batch].type.rank())) continue;
-    for (ValueId v : n.inputs)
-      if (v != no_value && g[v].type.ranked && g[v].type.rank() == g[*batch].type.rank() &&
-          g[v].type.dims[0].known() && (g[v].type.dims[0].value > 1 || n.op->name == "Concat")) {
-        report(n, *batch, g[v].type.dims[0].value);
-        break;
-      }
+    if (batch == n.inputs.end() || !n.op->first_dim) continue;
+    if (const std::int64_t number = n.op->first_dim({n, g}); number > 0) report(n, *batch, number);
   }
   return out;
 }

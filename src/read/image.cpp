@@ -195,7 +195,7 @@ Tensor image_tensor(const Image& image, const TensorType& input, const ImageOpti
 }
 
 Tensor read_input(const std::string& path, const TensorType& input, const ImageOptions& options) {
-  const Result<SharedBlob> file = map_file(path);
+  const Result<SharedBlob> file = read_file(path);
   require(file.status());
   if (!is_image((*file)->bytes())) return read_tensor(path);
   return image_tensor(decode_image((*file)->bytes(), path), input, options, path);

@@ -81,6 +81,11 @@ bool decode_jpeg_rows(std::span<const std::byte> bytes, JpegErrors& errors,
   jpeg_save_markers(&info, JPEG_APP0 + 1, 0xffff);
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   jpeg_read_header(&info, TRUE);
+  if (info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK) {
+    std::strcpy(errors.text, "its colours are CMYK; grey and RGB are read");
+    jpeg_destroy_decompress(&info);
+    return false;
+  }
   info.out_color_space = JCS_RGB;
   std::uint8_t* rows = grow(self, info.image_width, info.image_height);
   if (!rows) {

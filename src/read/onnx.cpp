@@ -70,7 +70,7 @@ ReadResult read_onnx(std::span<const std::byte> bytes, const std::string& name,
 }
 
 ReadResult read_onnx(const std::string& path, const ReadOptions& options) {
-  const Result<SharedBlob> file = map_file(path, options.limits.file_bytes);
+  const Result<SharedBlob> file = read_file(path, options.limits.file_bytes);
   require(file.status());
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   return read_onnx((*file)->bytes(), path, folder.empty() ? "." : folder.string(), options);

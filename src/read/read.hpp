@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "ir/graph.hpp"
 
 namespace longshore {
@@ -17,7 +18,7 @@ struct ReadLimits {
   std::size_t records = std::size_t{1} << 23;           // protobuf fields with a length
   std::size_t nodes = std::size_t{1} << 20;             // after functions are inlined
   std::int64_t elements = std::int64_t{1} << 31;        // of one tensor
-  int depth = 32;                                       // nested subgraphs and function calls
+  int depth = deepest_nesting;                          // nested subgraphs and function calls
 };
 
 struct ReadOptions {
@@ -58,6 +59,7 @@ ReadResult read_text(const std::string& path, const ReadOptions& options = {});
 
 /// The graph that a bundle (.lsb) was compiled from; program/bundle.hpp reads the rest.
 ReadResult read_bundle_graph(const std::string& path);
+ReadResult read_bundle_graph(const SharedBlob& file, const std::string& path);
 
 /// A tensor file, told by its content: .npy, or ONNX's TensorProto (.pb). Throws Error.
 Tensor read_tensor(const std::string& path);

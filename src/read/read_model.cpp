@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "program/bundle.hpp"
+#include "read/file_kind.hpp"
+#include "read/image.hpp"
 #include "read/read.hpp"
 
 namespace longshore {
@@ -22,23 +25,24 @@ bool is_text(std::span<const std::byte> bytes) {
 }
 bool is_npy(std::span<const std::byte> bytes) { return characters(bytes).starts_with("\x93NUMPY"); }
 
-/// What the file surely is if it is no model.
-const char* known_other(std::span<const std::byte> bytes) {
-  const std::string_view c = characters(bytes);
-  if (is_npy(bytes)) return "a NumPy array";
-  if (c.starts_with("\x89PNG") || c.starts_with("\xff\xd8\xff")) return "an image";
-  if (c.size() > 8 && c.substr(4, 4) == "TFL3")
-    return "a TensorFlow Lite model, which is not read yet";
-  if (c.starts_with("PK\x03\x04"))
-    return "a zip archive (a PyTorch file?); export the model to ONNX first";
-  if (c.starts_with("\x7f"
-                    "ELF"))
-    return "a program";
-  return nullptr;
+/// What to do about a file that is no model.
+std::string_view advice(const FileKind& kind) {
+  if (kind.sort == FileKind::Sort::model) return "; only ONNX is read: export the model to it";
+  if (kind.name.find("zip") != std::string_view::npos) return "; export the model to ONNX first";
+  return "";
 }
 
-SharedBlob map(const std::string& path, const ReadLimits& limits) {
-  const Result<SharedBlob> file = map_file(path, limits.file_bytes);
+bool ends_with_one_of(std::string_view path, std::initializer_list<std::string_view> endings) {
+  return std::ranges::any_of(endings, [&](std::string_view e) {
+    return path.size() > e.size() &&
+           std::ranges::equal(path.substr(path.size() - e.size()), e, {}, [](char c) {
+             return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+           });
+  });
+}
+
+SharedBlob bytes_of(const std::string& path, const ReadLimits& limits) {
+  const Result<SharedBlob> file = read_file(path, limits.file_bytes);
   require(file.status());
   if ((*file)->size() == 0) fail(Code::bad_model, path, ": the file is empty");
   return *file;
@@ -47,16 +51,33 @@ SharedBlob map(const std::string& path, const ReadLimits& limits) {
 }  // namespace
 
 ReadResult read_model(const std::string& path, const ReadOptions& options) {
-  const SharedBlob file = map(path, options.limits);
-  if (const char* other = known_other(file->bytes()))
-    fail(Code::bad_model, path, ": a model expected, this is ", other);
-  if (is_bundle(file->bytes())) return read_bundle_graph(path);
-  return is_text(file->bytes()) ? read_text(path, options) : read_onnx(path, options);
+  const SharedBlob file = bytes_of(path, options.limits);
+  const std::optional<FileKind> kind = file_kind(file->bytes());
+  if (kind && !is_bundle(file->bytes()))
+    fail(Code::bad_model, path, ": a model expected, this is ", kind->name, advice(*kind));
+  if (is_bundle(file->bytes())) return read_bundle_graph(file, path);
+  if (is_text(file->bytes())) return read_text(path, options);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return read_onnx(file->bytes(), path, folder.empty() ? "." : folder.string(), options);
 }
 
 Tensor read_tensor(const std::string& path) {
-  const SharedBlob file = map(path, {});
-  return is_npy(file->bytes()) ? read_npy(file, path) : read_tensor_proto(file->bytes(), path);
+  const SharedBlob file = bytes_of(path, {});
+  if (is_npy(file->bytes())) return read_npy(file, path);
+  const std::optional<FileKind> kind = file_kind(file->bytes());
+  if (kind && kind->sort == FileKind::Sort::picture)
+    fail(Code::unsupported, path, ": ", kind->name,
+         is_image(file->bytes()) ? " has no place here: .npy or TensorProto .pb expected"
+                                 : " is not read; png and jpg are");
+  if (kind)
+    fail(Code::unsupported, path, ": ", kind->name,
+         " is not read; .npy, TensorProto .pb, png and jpg are");
+  // Its name says what it should be; what is wrong with it as a TensorProto would say nothing.
+  if (ends_with_one_of(path, {".png", ".jpg", ".jpeg"}))
+    fail(Code::bad_argument, path, ": damaged: it does not begin as a PNG or JPEG picture does");
+  if (ends_with_one_of(path, {".npy"}))
+    fail(Code::bad_argument, path, ": damaged: it does not begin as a .npy file does");
+  return read_tensor_proto(file->bytes(), path);
 }
 
 }  // namespace longshore

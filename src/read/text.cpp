@@ -5,7 +5,7 @@
 namespace longshore {
 
 ReadResult read_text(const std::string& path, const ReadOptions& options) {
-  const Result<SharedBlob> file = map_file(path, options.limits.file_bytes);
+  const Result<SharedBlob> file = read_file(path, options.limits.file_bytes);
   require(file.status());
   const auto bytes = (*file)->bytes();
   ReadResult result;

@@ -28,4 +28,12 @@ Status Buffer::reserve(std::uint64_t bytes, MemoryBudget& budget) noexcept {
   return {};
 }
 
+Status Buffer::renew(std::uint64_t bytes, MemoryBudget& budget) noexcept {
+  if (data_ && bytes <= capacity_) return {};
+  data_.reset();  // before the new memory is taken: both at once would be the peak
+  budget.used -= capacity_;
+  capacity_ = 0;
+  return reserve(bytes, budget);
+}
+
 }  // namespace longshore

@@ -19,6 +19,8 @@ struct MemoryBudget {
 class Buffer {
  public:
   Status reserve(std::uint64_t bytes, MemoryBudget&) noexcept;
+  /// The same, no byte more than needed; what was written is lost where it has to grow.
+  Status renew(std::uint64_t bytes, MemoryBudget&) noexcept;
   std::byte* data() const noexcept { return data_.get(); }
   std::uint64_t capacity() const noexcept { return capacity_; }
 

@@ -1,12 +1,11 @@
 #include <vector>
 
+#include "base/limits.hpp"
 #include "run/loaded.hpp"
 #include "tensor/quant.hpp"
 
 namespace longshore {
 namespace {
-
-constexpr int deepest_nesting = 16;
 
 /// One program's values and steps, each failure naming the value or step.
 class Check {
@@ -15,7 +14,8 @@ class Check {
 
   Status run() {
     if (depth_ > deepest_nesting)
-      return Status::error(Code::bad_model, "programs are nested too deeply");
+      return Status::error(Code::exhausted, "programs are nested more than %d deep",
+                           deepest_nesting);
     if (p_.numbers > Rounding::fixed31_double)
       return Status::error(Code::bad_model, "an unknown rounding mode");
     for (std::size_t i = 0; i < p_.values.size(); i++) LONGSHORE_TRY(value(i));
@@ -28,6 +28,9 @@ class Check {
       if (!status.ok()) return Status::error(status.code(), "step %zu: %s", i, status.text());
     }
     for (std::uint32_t v : p_.outputs) LONGSHORE_TRY(use(v, "output"));
+    if (depth_ > 0 && !p_.states.empty())
+      return Status::error(Code::bad_model, "a nested program has states");
+    for (const StateSlot& s : p_.states) LONGSHORE_TRY(state(s));
     return {};
   }
 
@@ -45,21 +48,21 @@ class Check {
       if (static_cast<std::uint64_t>(n) > (std::uint64_t{1} << 40) / 16)
         return bad("it is too large");
     }
-    if (v.scale.size() != v.zero_point.size())
+    const Quantisation& q = v.quantisation;
+    if (q.scale.size() != q.zero_point.size())
       return bad("scales and zero points differ in number");
-    if (!v.scale.empty()) {
+    if (q.present()) {
       if (v.dtype != DType::i8 && v.dtype != DType::u8 && v.dtype != DType::i16 &&
           v.dtype != DType::u16 && v.dtype != DType::i32 && v.dtype != DType::i4 &&
           v.dtype != DType::u4 && v.dtype != DType::i2 && v.dtype != DType::u2)
         return bad("its type cannot be quantised");
-      for (float s : v.scale)
+      for (float s : q.scale)
         if (!(s > 0) || s > 3e38f) return bad("a scale is not a positive number");
       const CodeRange range = code_range(v.dtype);
-      for (std::int32_t z : v.zero_point)
+      for (std::int32_t z : q.zero_point)
         if (z < range.lowest || z > range.highest)
           return bad("a zero point is outside its type's range");
-      if (v.scale.size() > 1 && (!v.known_rank || v.axis < 0 || v.axis >= v.shape.rank ||
-                                 v.shape[v.axis] != static_cast<std::int64_t>(v.scale.size())))
+      if (q.scale.size() > 1 && (!v.known_rank || !quant_fits(q.view(), v.shape)))
         return bad("the number of its scales does not fit its axis");
     }
     const auto inside = [&](std::uint64_t size) {
@@ -68,7 +71,8 @@ class Check {
     };
     switch (v.storage) {
       case Storage::constant:
-        if (!p_.constants || !inside(p_.constants->size()))
+        if (v.constant ? v.offset != 0 || !inside(v.constant->size())
+                       : !p_.constants || !inside(p_.constants->size()))
           return bad("its place is outside the constants");
         defined_[i] = true;
         break;
@@ -119,7 +123,7 @@ class Check {
     const ProgramValue &a = p_.values[from], &b = p_.values[to];
     if (b.storage == Storage::view)
       return b.view_of == (a.storage == Storage::view ? a.view_of : from);
-    return a.storage == b.storage && a.offset == b.offset &&
+    return a.storage == b.storage && a.offset == b.offset && a.constant == b.constant &&
            (a.storage == Storage::arena || a.storage == Storage::constant);
   }
 
@@ -129,6 +133,7 @@ class Check {
     switch (s.kind) {
       case Step::Kind::op:
       case Step::Kind::view:
+      case Step::Kind::copy:
         break;
       case Step::Kind::clean:
       case Step::Kind::invalidate:
@@ -159,6 +164,7 @@ class Check {
                              value.name.c_str());
       defined_[v] = true;
     }
+    if (s.kind == Step::Kind::copy) return copy(s);
     for (const NestedProgram& nested : s.nested) {
       if (nested.captures.size() != nested.program.captured.size())
         return Status::error(Code::bad_model, "'%.40s' captures %zu values, not %zu",
@@ -172,11 +178,43 @@ class Check {
                            &inner = nested.program.values[nested.program.captured[i]];
         if (outer.dtype != inner.dtype ||
             (inner.fixed_shape && !(outer.fixed_shape && outer.shape == inner.shape)) ||
-            outer.scale != inner.scale || outer.zero_point != inner.zero_point)
+            !(outer.quantisation == inner.quantisation))
           return Status::error(Code::bad_model, "captured '%.80s' is of another type inside",
                                outer.name.c_str());
       }
     }
+    return {};
+  }
+
+  Status copy(const Step& s) const {
+    if (s.inputs.size() != 1 || s.inputs[0] == no_index || s.outputs.size() != 1 ||
+        s.outputs[0] == no_index || !s.nested.empty())
+      return Status::error(Code::bad_model, "a copy of nothing");
+    const ProgramValue &from = p_.values[s.inputs[0]], &to = p_.values[s.outputs[0]];
+    if (!from.fixed_shape || !to.fixed_shape || from.dtype != to.dtype ||
+        !(from.shape == to.shape) || to.storage != Storage::arena)
+      return Status::error(Code::bad_model, "'%.80s' is no copy of '%.80s'", to.name.c_str(),
+                           from.name.c_str());
+    return {};
+  }
+
+  /// What a run leaves for the next must be what the next takes.
+  Status state(const StateSlot& s) {
+    if (s.input >= p_.inputs.size() || s.output >= p_.outputs.size())
+      return Status::error(Code::bad_model, "a state has no input or no output");
+    const ProgramValue &in = p_.values[p_.inputs[s.input]], &out = p_.values[p_.outputs[s.output]];
+    const auto bad = [&](const char* what) {
+      return Status::error(Code::bad_model, "state '%.80s': %s", in.name.c_str(), what);
+    };
+    if (!in.fixed_shape)
+      return Status::error(Code::unsupported, "state '%.80s': its dims must be known",
+                           in.name.c_str());
+    if (in.dtype != out.dtype || !(in.quantisation == out.quantisation) ||
+        (out.fixed_shape && !(in.shape == out.shape)))
+      return bad("it becomes a value of another type");
+    if (s.capacity > 0 && s.capacity < value_bytes(in)) return bad("its capacity is too small");
+    for (const StateSlot& other : p_.states)
+      if (&other != &s && other.input == s.input) return bad("it is given twice");
     return {};
   }
 

@@ -4,8 +4,6 @@
 namespace longshore {
 namespace {
 
-constexpr std::size_t most_operands = 64;
-
 /// Shows float inputs and collects float outputs for quantised ones.
 class FloatContext final : public EvalContext {
  public:
@@ -55,19 +53,18 @@ class FloatContext final : public EvalContext {
   EvalContext& outer_;
   std::span<Buffer> floats_;
   MemoryBudget& budget_;
-  MutableView made_[most_operands];
+  MutableView made_[most_float_operands];
 };
 
 }  // namespace
 
-Status eval_dequantised(const Operator& op, EvalContext& outer, std::vector<Buffer>& floats,
+Status eval_dequantised(const Operator& op, EvalContext& outer, std::span<Buffer> floats,
                         MemoryBudget& budget) noexcept {
   const std::size_t in = outer.inputs.size(), out = outer.output_count();
-  if (in > most_operands || out > most_operands)
+  if (in > most_float_operands || out > most_float_operands || in + out > floats.size())
     return Status::error(Code::unsupported, "a quantised operator with more than %zu operands",
-                         most_operands);
-  if (floats.size() < in + out) floats.resize(in + out);
-  TensorView views[most_operands];
+                         most_float_operands);
+  TensorView views[most_float_operands];
   for (std::size_t i = 0; i < in; i++) {
     views[i] = outer.inputs[i];
     if (!views[i].present() || views[i].quant.count == 0) continue;
@@ -77,7 +74,7 @@ Status eval_dequantised(const Operator& op, EvalContext& outer, std::vector<Buff
     LONGSHORE_TRY(dequantise_tensor(views[i], to));
     views[i] = to;
   }
-  FloatContext context(outer, std::span(views, in), std::span(floats).subspan(in), budget);
+  FloatContext context(outer, std::span(views, in), floats.subspan(in), budget);
   LONGSHORE_TRY(op.eval(context));
   return context.quantise_outputs();
 }

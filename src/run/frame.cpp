@@ -41,7 +41,9 @@ class StepContext final : public EvalContext {
     const std::uint64_t bytes = static_cast<std::uint64_t>(n) * size_bytes(v.dtype);
     std::byte* data = nullptr;
     if (v.storage == Storage::dynamic) {
-      Buffer& buffer = frame_.dynamic[step_.outputs[i]];
+      const std::uint32_t place = frame_.loaded->buffer[step_.outputs[i]];
+      Buffer& buffer =
+          workplace_.levels[static_cast<std::size_t>(frame_.loaded->depth)].dynamic[place];
       LONGSHORE_TRY(buffer.reserve(bytes, workplace_.budget));
       data = buffer.data();
     } else {
@@ -107,8 +109,9 @@ Status StepContext::run_nested(const NestedProgram& nested, NestedFrame& inner,
   for (std::size_t i = 0; i < p.captured.size(); i++)
     f.views[p.captured[i]] = frame_.views[nested.captures[i]];
   LONGSHORE_TRY(run_frame(f, workplace_));
-  std::vector<Buffer>& buffers = inner.turns[inner.next];
-  inner.next ^= 1;
+  Level& level = workplace_.levels[static_cast<std::size_t>(f.loaded->depth)];
+  std::vector<Buffer>& buffers = level.turns[level.next];
+  level.next ^= 1;
   for (std::size_t i = 0; i < out.size(); i++) {
     out[i] = f.views[p.outputs[i]];
     if (p.values[p.outputs[i]].storage == Storage::constant) continue;
@@ -182,6 +185,12 @@ Status do_step(Frame& f, Workplace& workplace, std::size_t at) noexcept {
     f.views[step.outputs[0]].data = f.views[step.inputs[0]].data;
     return {};
   }
+  if (step.kind == Step::Kind::copy) {
+    set_view(f, workplace, step.outputs[0]);
+    const TensorView &from = f.views[step.inputs[0]], &to = f.views[step.outputs[0]];
+    if (to.bytes() > 0) std::memmove(const_cast<void*>(to.data), from.data, to.bytes());
+    return {};
+  }
   if (step.kind != Step::Kind::op)
     return Status::error(Code::unsupported, "a step of an NPU program outside of it");
   for (std::size_t i = 0; i < step.inputs.size(); i++)
@@ -191,11 +200,10 @@ Status do_step(Frame& f, Workplace& workplace, std::size_t at) noexcept {
 
 }  // namespace
 
-Status make_frame(const LoadedProgram& loaded, Workplace& workplace, Frame& f) noexcept {
+Status make_frame(const LoadedProgram& loaded, Workplace& workplace, Frame& f) {
   f.loaded = &loaded;
   const Program& p = *loaded.program;
   f.views.resize(p.values.size());
-  f.dynamic.resize(p.values.size());
   f.inputs.resize(loaded.most_inputs);
   f.outputs.resize(loaded.most_outputs);
   f.nested.resize(loaded.steps.size());
@@ -204,19 +212,19 @@ Status make_frame(const LoadedProgram& loaded, Workplace& workplace, Frame& f) n
     f.views[i] = {v.dtype, v.shape, nullptr, v.quant()};
     if (v.storage == Storage::constant) {
       static constexpr std::byte nothing[64] = {};
-      f.views[i].data = value_bytes(v) > 0 ? p.constants->bytes().data() + v.offset : nothing;
+      f.views[i].data = value_bytes(v) > 0 ? constant_bytes(p, v).data() : nothing;
     }
-    if (p.machine.present && v.storage == Storage::arena)
-      set_view(f, workplace, static_cast<std::uint32_t>(i));
   }
+  Level& own = workplace.levels[static_cast<std::size_t>(loaded.depth)];
+  if (own.dynamic.size() < loaded.buffers) own.dynamic.resize(loaded.buffers);
   for (std::size_t i = 0; i < loaded.steps.size(); i++)
     for (const auto& nested : loaded.steps[i].nested) {
       auto inner = std::make_unique<NestedFrame>();
       LONGSHORE_TRY(make_frame(*nested, workplace, inner->frame));
       const Program& body = *nested->program;
-      for (auto& turn : inner->turns) {
-        turn.resize(body.outputs.size());
-        for (std::size_t k = 0; k < turn.size(); k++) {
+      for (auto& turn : workplace.levels[static_cast<std::size_t>(nested->depth)].turns) {
+        if (turn.size() < body.outputs.size()) turn.resize(body.outputs.size());
+        for (std::size_t k = 0; k < body.outputs.size(); k++) {
           const ProgramValue& v = body.values[body.outputs[k]];
           if (v.fixed_shape && v.storage != Storage::constant)
             LONGSHORE_TRY(turn[k].reserve(value_bytes(v), workplace.budget));
@@ -225,6 +233,13 @@ Status make_frame(const LoadedProgram& loaded, Workplace& workplace, Frame& f) n
       f.nested[i].push_back(std::move(inner));
     }
   return {};
+}
+
+void show_arena(Frame& f, Workplace& workplace) noexcept {
+  const Program& p = f.program();
+  for (std::size_t i = 0; i < p.values.size(); i++)
+    if (p.values[i].storage == Storage::arena)
+      set_view(f, workplace, static_cast<std::uint32_t>(i));
 }
 
 Status run_step(Frame& f, Workplace& workplace, std::size_t at,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/guard.hpp"
 #include "run/loaded.hpp"
 #include "run/table.hpp"
 
@@ -29,12 +30,18 @@ class Loader {
 
     std::vector<cpu::Operand> operands;
     for (const ProgramValue& v : p.values) {
-      cpu::Operand o{v.dtype, v.fixed_shape, v.shape, v.quant(), nullptr};
-      if (v.storage == Storage::constant) o.constant = p.constants->bytes().data() + v.offset;
+      cpu::Operand o{v.dtype, v.fixed_shape, v.shape, v.quant(), nullptr, nullptr};
+      if (v.storage == Storage::constant) {
+        o.constant = constant_bytes(p, v).data();
+        o.owner = &constant_owner(p, v);
+      }
       operands.push_back(o);
+      out.buffer.push_back(v.storage == Storage::dynamic ? out.buffers++ : no_index);
     }
-    for (std::size_t i = 0; i < p.captured.size(); i++)
+    for (std::size_t i = 0; i < p.captured.size(); i++) {
       operands[p.captured[i]].constant = captured[i].constant;
+      operands[p.captured[i]].owner = captured[i].owner;
+    }
 
     out.steps.resize(p.steps.size());
     for (std::size_t i = 0; i < p.steps.size(); i++) {
@@ -73,7 +80,7 @@ class Loader {
     if (out.op && out.op->schema) LONGSHORE_TRY(check_schema(*out.op->schema, s, inputs));
     if (model_.options.fast_kernels && s.nested.empty()) {
       const cpu::BindRequest request{s.domain, s.name,    s.attributes, inputs,
-                                     outputs,  p.numbers, isa_};
+                                     outputs,  p.numbers, isa_,         model_.packs.get()};
       out.kernel = cpu::bind(request);
       if (!out.kernel && out.op) out.kernel = bind_table(*out.op, request);
     }
@@ -161,8 +168,10 @@ class Loader {
 
 }  // namespace
 
-Result<std::shared_ptr<const LoadedModel>> load_model(Program program, const LoadOptions& options) {
+Result<std::shared_ptr<const LoadedModel>> load_model(Program program, const LoadOptions& options,
+                                                      std::shared_ptr<cpu::PackCache> packs) {
   auto model = std::make_shared<LoadedModel>();
+  model->packs = std::move(packs);
   model->program = std::move(program);
   model->options = options;
   model->operators.assign(options.operators.begin(), options.operators.end());
@@ -181,19 +190,25 @@ Result<std::shared_ptr<const LoadedModel>> load_model(Program program, const Loa
 }
 
 Result<Model> Model::load(Program program, const LoadOptions& options) {
-  Result<std::shared_ptr<const LoadedModel>> loaded = load_model(std::move(program), options);
-  if (!loaded.ok()) return loaded.status();
-  Model model;
-  model.loaded_ = *loaded;
-  return model;
+  return guarded([&]() -> Result<Model> {
+    Result<std::shared_ptr<const LoadedModel>> loaded =
+        load_model(std::move(program), options, std::make_shared<cpu::PackCache>());
+    if (!loaded.ok()) return loaded.status();
+    Model model;
+    model.loaded_ = *loaded;
+    return model;
+  });
 }
+
+std::uint64_t Model::packed_bytes() const noexcept { return loaded_->packs->packed_bytes(); }
 
 const Program& Model::program() const noexcept { return loaded_->program; }
 
 const char* Model::kernel_name(std::size_t step) const noexcept {
   if (step >= loaded_->main.steps.size()) return "";
   const LoadedStep& s = loaded_->main.steps[step];
-  return s.kernel ? s.kernel->name() : s.op ? "eval" : "";
+  if (s.kernel) return s.kernel->name();
+  return s.op ? "eval" : s.step->kind == Step::Kind::copy ? "copy" : "";
 }
 
 std::uint64_t Model::context_bytes(int threads) const noexcept {

@@ -25,7 +25,7 @@ struct LoadOptions {
 };
 
 /// A program with its kernels bound and weights packed: immutable, cheap to copy, shared by any
-/// number of contexts and threads.
+/// number of contexts and threads. Programs for other dims share its constants and what was packed.
 class Model {
  public:
   /// Checks every index, size and offset: the program may come from a hostile file.
@@ -36,6 +36,8 @@ class Model {
   const char* kernel_name(std::size_t step) const noexcept;
   /// Bytes that a context takes before it runs: arena of the program and of nested ones, scratch.
   std::uint64_t context_bytes(int threads) const noexcept;
+  /// Bytes of weights that kernels packed so far, for this program and those for other dims.
+  std::uint64_t packed_bytes() const noexcept;
 
  private:
   friend class Context;

@@ -75,7 +75,7 @@ std::unique_ptr<cpu::BoundKernel> bind_table(const Operator& op, const cpu::Bind
   }
   MemoryBudget budget;
   Buffer scratch;
-  std::vector<Buffer> floats;
+  std::vector<Buffer> floats(in.size() + 1);
   std::uint64_t wanted = op.scratch ? op.scratch({r.attributes, in}) : 0;
   wanted = wanted * 4 + 4096;
   if (!scratch.reserve(wanted, budget).ok()) return nullptr;

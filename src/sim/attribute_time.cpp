@@ -45,8 +45,8 @@ void attribute_time(Timing& timing, std::size_t engines) {
       const int activity =
           static_cast<int>(charged != nullptr ? charged->activity : Activity::idle);
       timing.time.ns[activity] += ns;
-      if (charged != nullptr && charged->layer != no_index)
-        timing.layers[charged->layer].time.ns[activity] += ns;
+      const bool layer = charged != nullptr && charged->layer != no_index;
+      (layer ? timing.layers[charged->layer].time : timing.no_layer).ns[activity] += ns;
       since = edge.ns;
     }
     running[timing.intervals[edge.interval].engine] = edge.begins ? edge.interval : no_index;

@@ -2,8 +2,12 @@
 // simulator, the planner's search and placement all use these. docs/sim.md has the formulas.
 #pragma once
 #include <cstdint>
+#include <optional>
 
-#include "program/access.hpp"
+#include "program/instructions/conv.hpp"
+#include "program/instructions/dma.hpp"
+#include "program/machine.hpp"
+#include "program/region.hpp"
 
 namespace longshore {
 
@@ -16,15 +20,19 @@ std::uint64_t systolic_cycles(Dataflow flow, std::uint32_t rows, std::uint32_t c
 std::uint64_t systolic_folds(Dataflow flow, std::uint32_t rows, std::uint32_t columns,
                              std::uint64_t m, std::uint64_t n, std::uint64_t k) noexcept;
 
+/// Cycles of the same where the next fold's operands load behind this one's stream.
+double systolic_overlapped(const Machine&, std::uint64_t m, std::uint64_t n,
+                           std::uint64_t k) noexcept;
+
 /// MAC cycles of a convolution tile: the greater of array and drain, plus set-up.
 double conv_cycles(const Machine&, const Conv&) noexcept;
 
 /// `elements` results, each of `window` elements of work.
-double vector_cycles(const Machine&, VectorFunction, std::uint64_t elements,
+double vector_cycles(const Machine&, const VectorFunction&, std::uint64_t elements,
                      std::uint64_t window = 1) noexcept;
 
 /// Cycles of an instruction of queue mac or vector, and of Fill on any queue; without dispatch.
-/// 0 for control instructions and DMA.
+/// 0 for control instructions and transfers.
 double compute_cycles(const Machine&, const Operation&) noexcept;
 
 /// What a DMA asks of the DRAM and of its own channel.
@@ -38,7 +46,11 @@ struct DmaCost {
 /// `write`: towards the DRAM (queue dma_out).
 DmaCost dma_cost(const Machine&, const Dma&, bool write) noexcept;
 
+/// Of an instruction that moves bytes between SRAM and DRAM; nothing of others.
+std::optional<DmaCost> transfer_cost(const Machine&, const Instruction&) noexcept;
+
 /// Time of a DMA that has the DRAM to itself.
+double transfer_ns(const Machine&, const DmaCost&) noexcept;
 double dma_ns(const Machine&, const Dma&, bool write) noexcept;
 
 /// Time of an instruction by itself: dispatch, then dma_ns or compute_cycles. 0 for control.

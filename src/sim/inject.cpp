@@ -1,39 +1,36 @@
 #include "sim/inject.hpp"
 
-#include <cstdio>
 #include <random>
 #include <type_traits>
 #include <vector>
 
-#include "program/fields.hpp"
+#include "program/instruction_def.hpp"
+#include "program/print.hpp"
 
 namespace longshore {
 namespace {
 
 using Random = std::mt19937_64;
 
-template <class T>
-std::string text(const T& value) {
-  char out[48];
-  if constexpr (std::is_same_v<T, float>)
-    std::snprintf(out, sizeof out, "%.9g", static_cast<double>(value));
-  else
-    std::snprintf(out, sizeof out, "%lld", static_cast<long long>(value));
-  return out;
+/// Another of the dtypes that the instruction takes.
+std::uint8_t other_dtype(std::uint8_t value, Types types) {
+  do value = static_cast<std::uint8_t>((value + 1) % dtype_count);
+  while (!types.has(DType(value)));
+  return value;
 }
 
-/// How many values a flag may take.
-template <class T>
-constexpr unsigned choices() {
-  if constexpr (std::is_same_v<T, Rounding> || std::is_same_v<T, Eltwise::Function>) return 3;
-  return 2;
+bool has_choice(const Field& f) {
+  return f.role != Role::dtype || (f.types.bits & (f.types.bits - 1)) != 0;
 }
 
 template <class T>
-T other(const T& value, Role role, std::uint32_t semaphores, Random& random) {
-  if constexpr (std::is_same_v<T, bool> || std::is_enum_v<T>) {
-    constexpr unsigned n = choices<T>();
-    return static_cast<T>((static_cast<unsigned>(value) + 1 + random() % (n - 1)) % n);
+T other(const T& value, const Field& field, std::uint32_t semaphores, Random& random) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return !value;
+  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+    if (field.role == Role::dtype) return other_dtype(value, field.types);
+    const auto n = static_cast<unsigned>(field.highest) + 1;
+    return static_cast<T>((value + 1 + random() % (n - 1)) % n);
   } else if constexpr (std::is_same_v<T, float>) {
     static constexpr float factors[] = {0.5f, 0.9f, 0.99f, 1.01f, 1.1f, 2.0f};
     return value * factors[random() % std::size(factors)];
@@ -43,7 +40,7 @@ T other(const T& value, Role role, std::uint32_t semaphores, Random& random) {
     const auto step = static_cast<std::int32_t>(1 + random() % 8);
     return value + (random() % 2 ? step : -step);
   } else {
-    if (role == Role::semaphore && semaphores > 1)
+    if (field.role == Role::semaphore && semaphores > 1)
       return static_cast<T>((value + 1 + random() % (semaphores - 1)) % semaphores);
     // Near misses are the changes that are easy to overlook: one more, one element or one line
     // further, double, half, a flipped bit.
@@ -67,40 +64,34 @@ std::optional<Injection> inject(const Program& program, std::uint64_t seed) {
   struct Place {
     int queue;
     std::size_t index;
-    unsigned field;
+    const Field* field;
   };
   // Evenly over the operands, not over the instructions: most of those are waits and signals.
   std::vector<Place> places;
   for (int q = 0; q < queue_count; q++)
-    for (std::size_t i = 0; i < program.queues[q].size(); i++)
-      std::visit(
-          [&](const auto& operation) {
-            unsigned field = 0;
-            each_field(operation, [&](const char*, Role, const auto&) {
-              places.push_back({q, i, field++});
-            });
-          },
-          program.queues[q][i].operation);
+    for (std::size_t i = 0; i < program.queues[q].size(); i++) {
+      const Operation& operation = program.queues[q][i].operation;
+      for (const Field& f : operation.def().fields)
+        if (has_choice(f) && uses(operation, f.name)) places.push_back({q, i, &f});
+    }
   if (places.empty()) return std::nullopt;
   const Place at = places[random() % places.size()];
+  const Field& field = *at.field;
 
   Injection result{program, static_cast<Queue>(at.queue), at.index};
   Operation& operation = result.program.queues[at.queue][at.index].operation;
-  std::visit(
-      [&](auto& o) {
-        unsigned field = 0;
-        each_field(o, [&](const char* name, Role role, auto& member) {
-          if (field++ != at.field) return;
-          result.field = name;
-          result.role = role;
-          result.before = text(member);
-          member = other(member, role, program.machine.semaphores, random);
-          result.after = text(member);
-        });
-      },
-      operation);
-  result.text = std::string(name(result.queue)) + "[" + std::to_string(at.index) + "] " +
-                name(operation) + ": " + result.field + " " + result.before + " -> " + result.after;
+  result.field = field.name;
+  result.role = field.role;
+  result.before = print_field(field, operation.operands());
+  visit_field(field, operation.operands(), [&](auto& member) {
+    member = other(member, field, program.machine.semaphores, random);
+  });
+  result.after = print_field(field, operation.operands());
+  result.instruction =
+      queue_name(program.machine, program.queues[at.queue][at.index].core, result.queue) + "[" +
+      std::to_string(at.index) + "]";
+  result.text = result.instruction + " " + name(operation) + ": " + result.field + " " +
+                result.before + " -> " + result.after;
   return result;
 }
 

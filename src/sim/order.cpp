@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "program/access.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 
 namespace longshore {
 namespace {
@@ -51,9 +52,8 @@ class Builder {
       return {s.kind == Step::Kind::view ? Kind::nothing : Kind::effect};
     }
     const Operation& operation = program_.queues[e % queue_count][index].operation;
-    if (const auto* w = std::get_if<Wait>(&operation)) return {Kind::wait, w->semaphore, w->count};
-    if (const auto* s = std::get_if<Signal>(&operation))
-      return {Kind::signal, s->semaphore, s->count};
+    if (const auto* w = operation.get_if<Wait>()) return {Kind::wait, w->semaphore, w->count};
+    if (const auto* s = operation.get_if<Signal>()) return {Kind::signal, s->semaphore, s->count};
     return {is_control(operation) ? Kind::nothing : Kind::effect};
   }
 

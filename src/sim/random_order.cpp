@@ -1,11 +1,15 @@
 #include <random>
 
-#include "program/access.hpp"
+#include "base/guard.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
 #include "sim/schedule.hpp"
 
 namespace longshore {
 
-Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t seed) noexcept {
+namespace {
+
+Result<std::vector<Effect>> draw_order(const Program& program, std::uint64_t seed) {
   const auto lists = engine_lists(program);
   const EngineId cpu = cpu_engine(program.machine);
   std::vector<std::size_t> next(lists.size(), 0);
@@ -27,9 +31,9 @@ Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t s
         effect = true;
     } else {
       const Operation& operation = program.queues[e % queue_count][index].operation;
-      if (const auto* w = std::get_if<Wait>(&operation))
+      if (const auto* w = operation.get_if<Wait>())
         wait = w->semaphore, count = w->count;
-      else if (const auto* s = std::get_if<Signal>(&operation))
+      else if (const auto* s = operation.get_if<Signal>())
         signal = s->semaphore, count = s->count;
       else
         effect = !is_control(operation);
@@ -58,6 +62,12 @@ Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t s
     }
     if (!moved) return Status::error(Code::bad_model, "deadlock");
   }
+}
+
+}  // namespace
+
+Result<std::vector<Effect>> random_order(const Program& program, std::uint64_t seed) noexcept {
+  return guarded([&] { return draw_order(program, seed); });
 }
 
 }  // namespace longshore

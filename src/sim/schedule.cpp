@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/guard.hpp"
+#include "program/instructions/mark.hpp"
+#include "program/instructions/signal.hpp"
+#include "program/instructions/wait.hpp"
+#include "program/print.hpp"
 #include "sim/attribute_time.hpp"
 #include "sim/costs.hpp"
 #include "sim/dram_server.hpp"
@@ -21,9 +26,9 @@ struct Semaphore {
 struct EngineState {
   enum class Phase : std::uint8_t { blocked, timed, transfer, done };
   Phase phase = Phase::blocked;
-  std::size_t next = 0;   // into its list
-  double end_ns = never;  // of the timed phase
-  DmaCost dma;
+  std::size_t next = 0;             // into its list
+  double end_ns = never;            // of the timed phase
+  std::optional<DmaCost> transfer;  // of the instruction under way, if it is one
   double transfer_start_ns = 0, transfer_end_ns = -1;
   double ready_ns = 0;  // latest signal that let this engine pass a wait since its last DMA
   std::uint32_t layer = no_index;
@@ -123,18 +128,18 @@ class EventLoop {
   bool start(EngineId e) {
     const Instruction& i = instruction(e);
     EngineState& state = engines_[e];
-    if (const auto* wait = std::get_if<Wait>(&i.operation)) {
+    if (const auto* wait = i.operation.get_if<Wait>()) {
       if (!pass(e, wait->semaphore, wait->count)) return false;
       state.next++;
       return true;
     }
-    if (const auto* given = std::get_if<Signal>(&i.operation)) {
+    if (const auto* given = i.operation.get_if<Signal>()) {
       state.next++;
       signal(given->semaphore, given->count, true);
       return true;
     }
     if (is_control(i.operation)) {
-      if (const auto* mark = std::get_if<Mark>(&i.operation))
+      if (const auto* mark = i.operation.get_if<Mark>())
         result_.timing.marks.push_back({e, i.layer, mark->begin, now_});
       state.next++;
       return true;
@@ -145,9 +150,9 @@ class EventLoop {
     state.layer = i.layer;
     double dispatch = machine_.cycles_to_ns(dispatch_cycles);
     state.phase = EngineState::Phase::timed;
-    if (const auto* dma = std::get_if<Dma>(&i.operation)) {
-      state.dma = dma_cost(machine_, *dma, i.queue == Queue::dma_out);
-      double setup = state.dma.setup_ns;
+    state.transfer = transfer_cost(machine_, i);
+    if (state.transfer) {
+      double setup = state.transfer->setup_ns;
       if (machine_.dma_depth >= 2 && state.transfer_end_ns == now_) {
         // The descriptor was fetched and its first bursts asked for while the last DMA still ran.
         double hidden = now_ - std::max(state.transfer_start_ns, state.ready_ns);
@@ -176,6 +181,7 @@ class EventLoop {
     Activity activity = Activity::host;
     switch (s.kind) {
       case Step::Kind::op:
+      case Step::Kind::copy:
         ns = s.cost_us * 1e3;
         break;
       case Step::Kind::view:
@@ -183,15 +189,16 @@ class EventLoop {
       case Step::Kind::clean:
       case Step::Kind::invalidate:
         ns = machine_.coherent ? 0 : cache_op_ns(machine_, s.bytes);
+        activity = Activity::cache;
         break;
       case Step::Kind::signal:
         ns = machine_.submit_us * 1e3;
-        activity = Activity::dispatch;
+        activity = Activity::waiting;
         break;
       case Step::Kind::wait:
         if (!pass(cpu_, s.semaphore, 1)) return false;
         if (semaphores_[s.semaphore].from_npu) ns = machine_.interrupt_us * 1e3;
-        activity = Activity::dispatch;
+        activity = Activity::waiting;
         break;
     }
     state.phase = EngineState::Phase::timed;
@@ -211,11 +218,11 @@ class EventLoop {
       if (s.kind == Step::Kind::signal) signal(s.semaphore, 1, false);
       return advance(e);
     }
-    const bool dma = std::holds_alternative<Dma>(instruction(e).operation);
+    const bool dma = state.transfer.has_value();
     if (dma && state.phase == EngineState::Phase::timed) {
       state.phase = EngineState::Phase::transfer;
       state.transfer_start_ns = now_;
-      dram_.start(e, now_, state.dma);
+      dram_.start(e, now_, *state.transfer);
       return;
     }
     if (dma) {
@@ -254,7 +261,7 @@ class EventLoop {
     std::uint32_t id = 0, count = 1;
     if (e == cpu_)
       id = step().semaphore;
-    else if (const auto* wait = std::get_if<Wait>(&instruction(e).operation))
+    else if (const auto* wait = instruction(e).operation.get_if<Wait>())
       id = wait->semaphore, count = wait->count;
     return Status::error(Code::bad_model,
                          "deadlock: %s[%u] waits for semaphore %u, which counts %llu of %u",
@@ -278,9 +285,7 @@ class EventLoop {
 
 std::string engine_name(const Machine& machine, EngineId e) {
   if (e == cpu_engine(machine)) return "cpu";
-  std::string out = name(static_cast<Queue>(e % queue_count));
-  if (machine.cores > 1) out += "." + std::to_string(e / queue_count);
-  return out;
+  return queue_name(machine, e / queue_count, static_cast<Queue>(e % queue_count));
 }
 
 std::vector<std::vector<std::uint32_t>> engine_lists(const Program& program) {
@@ -302,12 +307,18 @@ const char* name(Activity activity) noexcept {
       return "dispatch";
     case Activity::host:
       return "host";
+    case Activity::cache:
+      return "cache";
+    case Activity::waiting:
+      return "waiting";
     case Activity::idle:
       return "idle";
   }
   return "?";
 }
 
-Result<Schedule> schedule(const Program& program) noexcept { return EventLoop(program).run(); }
+Result<Schedule> schedule(const Program& program) noexcept {
+  return guarded([&] { return EventLoop(program).run(); });
+}
 
 }  // namespace longshore

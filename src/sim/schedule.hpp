@@ -26,8 +26,16 @@ std::string engine_name(const Machine&, EngineId);
 std::vector<std::vector<std::uint32_t>> engine_lists(const Program&);
 
 /// What time goes to. Where several happen at once, the first in this order is charged.
-enum class Activity : std::uint8_t { compute, dma, dispatch, host, idle };
-inline constexpr int activity_count = 5;
+enum class Activity : std::uint8_t {
+  compute,   // MAC array, vector unit
+  dma,       // transfers
+  dispatch,  // fetch and decode of the NPU's instructions
+  host,      // an operator on the CPU
+  cache,     // clean, invalidate
+  waiting,   // the CPU's signals to the NPU, and from the NPU's to the CPU's next step
+  idle,
+};
+inline constexpr int activity_count = 7;
 const char* name(Activity) noexcept;
 
 struct Interval {
@@ -41,10 +49,15 @@ struct Interval {
 /// Time of a layer or of all: [activity], and the sum. Each moment is charged once.
 struct TimeSplit {
   double ns[activity_count] = {};
+  double of(Activity a) const noexcept { return ns[static_cast<int>(a)]; }
   double total_ns() const noexcept {
     double sum = 0;
     for (double n : ns) sum += n;
     return sum;
+  }
+  /// Work, without what handing over between CPU and NPU takes.
+  double own_ns() const noexcept {
+    return of(Activity::compute) + of(Activity::dma) + of(Activity::dispatch) + of(Activity::host);
   }
 };
 
@@ -64,6 +77,7 @@ struct MarkTime {
 struct Timing {
   double total_ns = 0;
   TimeSplit time;
+  TimeSplit no_layer;               // the part of `time` that belongs to no layer; idle included
   std::vector<double> busy_ns;      // per engine
   std::vector<LayerTiming> layers;  // as Program::layers
   std::uint64_t macs = 0;
@@ -73,6 +87,13 @@ struct Timing {
   double energy_uj = 0;                // 0 where the machine has no numbers
   std::vector<Interval> intervals;     // by start
   std::vector<MarkTime> marks;
+
+  /// What no layer does itself: cleans, signals, waits, idle moments, the copying of inputs. With
+  /// the layers' own_ns it makes the total.
+  double handover_ns() const noexcept {
+    return time.of(Activity::cache) + time.of(Activity::waiting) + time.of(Activity::idle) +
+           no_layer.own_ns();
+  }
 };
 
 /// An instruction or step that has effects, in an order that respects queues and semaphores.

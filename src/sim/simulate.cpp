@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/guard.hpp"
 #include "program/access.hpp"
 
 namespace longshore {
@@ -14,29 +15,30 @@ std::span<const std::byte> constants_of(const Program& program) {
 }  // namespace
 
 Result<Simulator> Simulator::create(const Program& program, SimulatorOptions options) noexcept {
-  LONGSHORE_TRY(check(program));
-  Simulator simulator(program);
-  Result<Schedule> schedule = longshore::schedule(program);
-  if (!schedule.ok()) return schedule.status();
-  simulator.schedule_ = std::move(*schedule);
-  simulator.memory_.emplace(program.machine, program.machine.present ? program.arena_bytes : 0,
-                            constants_of(program), options.poison);
-  return simulator;
+  return guarded([&]() -> Result<Simulator> {
+    LONGSHORE_TRY(check(program));
+    Simulator simulator(program);
+    Result<Schedule> schedule = longshore::schedule(program);
+    if (!schedule.ok()) return schedule.status();
+    simulator.schedule_ = std::move(*schedule);
+    simulator.memory_.emplace(program.machine, program.machine.present ? program.arena_bytes : 0,
+                              constants_of(program), options.poison);
+    return simulator;
+  });
 }
 
 Status Simulator::run(std::span<std::byte> arena, Host& host) noexcept {
-  return run(arena, host, schedule_.order);
+  return guarded([&] { return run(arena, host, schedule_.order); });
 }
 
 Status Simulator::run_in_random_order(std::span<std::byte> arena, Host& host,
                                       std::uint64_t seed) noexcept {
   const Result<std::vector<Effect>> order = random_order(*program_, seed);
   if (!order.ok()) return order.status();
-  return run(arena, host, *order);
+  return guarded([&] { return run(arena, host, *order); });
 }
 
-Status Simulator::run(std::span<std::byte> arena, Host& host,
-                      std::span<const Effect> order) noexcept {
+Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Effect> order) {
   const Program& program = *program_;
   if (arena.size() != program.arena_bytes)
     return Status::error(Code::bad_argument, "an arena of %zu bytes, the program needs %llu",
@@ -58,6 +60,7 @@ Status Simulator::run(std::span<std::byte> arena, Host& host,
     const Step& step = program.steps[effect.index];
     switch (step.kind) {
       case Step::Kind::op:
+      case Step::Kind::copy:
         LONGSHORE_TRY(host.run_step(step, effect.index, arena));
         for (std::uint32_t v : step.outputs) mark_written(v);
         break;

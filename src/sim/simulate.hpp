@@ -42,7 +42,7 @@ class Simulator {
 
  private:
   explicit Simulator(const Program& program) : program_(&program) {}
-  Status run(std::span<std::byte> arena, Host&, std::span<const Effect>) noexcept;
+  Status run(std::span<std::byte> arena, Host&, std::span<const Effect>);
 
   void mark_written(std::uint32_t value) noexcept;
 

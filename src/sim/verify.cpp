@@ -80,8 +80,8 @@ class Verifier {
           r.end = region.end();
           break;
         }
-        r.text = std::string(name(static_cast<Queue>(q))) + "[" + std::to_string(i) +
-                 "]: " + status.text() + ": " + print(instruction);
+        r.text = queue_name(machine_, instruction.core, static_cast<Queue>(q)) + "[" +
+                 std::to_string(i) + "]: " + status.text() + ": " + print(instruction);
         add(std::move(r));
       }
   }
@@ -239,7 +239,7 @@ class Verifier {
       return;
     }
     const Step& step = program_.steps[index];
-    if (step.kind == Step::Kind::op) {
+    if (computes(step)) {
       for (std::uint32_t v : step.inputs) value_access(v, false, now);
       for (const NestedProgram& nested : step.nested)
         for (std::uint32_t v : nested.captures) value_access(v, false, now);

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "base/error.hpp"
 #include "target/target.hpp"
 
@@ -50,33 +52,16 @@ constexpr MachineField fields[] = {
     {"dram.read_efficiency", "of the peak", 0.01, 1, true, Kind::number},
     {"dram.write_efficiency", "of the peak", 0.01, 1, true, Kind::number},
     {"dram.latency_ns", "per DMA, ns", 0, 1e6, true, Kind::number},
-    {"vector.lanes", "elements per step", 1, 65536, true, Kind::integer},
+    {"vector.lanes", "8-bit elements per step; a 16-bit one counts twice", 1, 65536, true, Kind::integer},
     {"vector.alignment", "of the addresses of vector operands, bytes", 1, 4096, true,
      Kind::integer},
     {"vector.setup_cycles", "per vector instruction, cycles", 0, 1e6, true, Kind::integer},
-    {"vector.add_cycles", "per step of an addition or subtraction; 0: it has none", 0, 1e4, true,
-     Kind::number},
-    {"vector.multiply_cycles", "per step of a product; 0: it has none", 0, 1e4, true, Kind::number},
-    {"vector.table_cycles", "per step of a 256-entry lookup; 0: it has none", 0, 1e4, true,
-     Kind::number},
-    {"vector.max_pool_cycles", "per step of window elements; 0: it has none", 0, 1e4, true,
-     Kind::number},
-    {"vector.average_pool_cycles", "per step of window elements; 0: it has none", 0, 1e4, true,
-     Kind::number},
-    {"vector.reduce_cycles", "per step of input elements; 0: it has none", 0, 1e4, true,
-     Kind::number},
-    {"vector.resize_cycles", "per step of output elements; 0: it has none", 0, 1e4, true,
-     Kind::number},
-    {"vector.requantise_cycles", "per step of elements; 0: it has none", 0, 1e4, true,
-     Kind::number},
-    {"vector.copy_cycles", "per step of bytes", 0, 1e4, true, Kind::number},
-    {"vector.fill_cycles", "per step of bytes", 0, 1e4, true, Kind::number},
     {"control.dispatch_cycles", "fetch and decode per instruction, cycles", 0, 1e6, true,
      Kind::integer},
     {"control.layer_switch_cycles", "when an engine begins another layer, cycles", 0, 1e7, true,
      Kind::integer},
     {"control.semaphores", "how many", 1, 65536, true, Kind::integer},
-    {"control.semaphore_limit", "most that one can count", 1, many, true, Kind::integer},
+    {"control.semaphore_limit", "most that one can count", 16, many, true, Kind::integer},
     {"control.submit_us", "CPU time of a signal to the NPU, us", 0, 1e6, true, Kind::number},
     {"control.interrupt_us", "from the NPU's signal to the CPU's next step, us", 0, 1e6, true,
      Kind::number},
@@ -98,7 +83,20 @@ constexpr MachineField fields[] = {
 }  // namespace
 
 const std::vector<MachineField>& machine_fields() {
-  static const std::vector<MachineField> all(std::begin(fields), std::end(fields));
+  static const std::vector<MachineField> all = [] {
+    // The prices of vector functions come from the instructions' files; a unit without one lacks
+    // the function.
+    static std::vector<std::array<std::string, 2>> texts;
+    for (const VectorFunction* f : vector_functions())
+      texts.push_back({str("vector.", f->name, "_cycles"), str(f->doc, "; 0: it has none")});
+    std::vector<MachineField> out;
+    for (const MachineField& field : fields) {
+      out.push_back(field);
+      if (field.key == "vector.setup_cycles")
+        for (const auto& [key, doc] : texts) out.push_back({key, doc, 0, 1e4, false, Kind::number});
+    }
+    return out;
+  }();
   return all;
 }
 

@@ -79,7 +79,7 @@ Target load_target(std::string_view wanted) {
       fail(Code::bad_argument, "there is no target '", wanted, "'; there are: ", known,
            "; a path to a .toml file works too");
   }
-  const Result<SharedBlob> blob = map_file(file, std::size_t{1} << 20);
+  const Result<SharedBlob> blob = read_file(file, std::size_t{1} << 20);
   if (!blob.ok()) fail(blob.status().code(), "target ", file, ": ", blob.status().text());
   const std::span<const std::byte> bytes = (*blob)->bytes();
   return parse_target({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file);

@@ -7,13 +7,6 @@
 namespace longshore {
 namespace {
 
-constexpr std::pair<Form, std::string_view> form_names[] = {
-    {Form::none, "none"},           {Form::view, "view"},         {Form::mac, "mac"},
-    {Form::depthwise, "depthwise"}, {Form::eltwise, "eltwise"},   {Form::table, "table"},
-    {Form::pool, "pool"},           {Form::reduce, "reduce"},     {Form::softmax, "softmax"},
-    {Form::norm, "norm"},           {Form::resize, "resize"},     {Form::move, "move"},
-    {Form::gather, "gather"},       {Form::quantise, "quantise"},
-};
 constexpr std::pair<Rounding, std::string_view> rounding_names[] = {
     {Rounding::f32_even, "f32_even"},
     {Rounding::fixed31_single, "fixed31_single"},
@@ -47,16 +40,6 @@ void collect(const OpDef& op, std::set<std::string>& names) {
 
 }  // namespace
 
-std::string_view name(Form form) {
-  for (const auto& [f, text] : form_names)
-    if (f == form) return text;
-  return "?";
-}
-std::optional<Form> form_named(std::string_view text) {
-  for (const auto& [f, name] : form_names)
-    if (name == text) return f;
-  return {};
-}
 std::string_view name(Rounding mode) {
   for (const auto& [m, text] : rounding_names)
     if (m == mode) return text;
@@ -93,12 +76,22 @@ std::vector<std::string> fact_names(const OpDef& op) {
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> fact_names(Form form) {
-  // A convolution whose groups equal its channels is depthwise: the operator says mac.
-  const Form asked = form == Form::depthwise ? Form::mac : form;
+std::string_view form_name(const OpDef& op) {
+  for (std::string_view text : op.examples) {
+    if (!op.form) break;
+    const Graph g = parse(text);
+    for (const Node& n : g.nodes)
+      if (n.op == &op) return op.form({n, g}).form;
+  }
+  return {};
+}
+
+std::vector<std::string> fact_names(const FormName& form) {
   std::set<std::string> names(std::begin(general), std::end(general));
   for (const OpDef* op : ops::all())
-    if (op->form == asked) collect(*op, names);
+    if (const std::string_view own = form_name(*op);
+        !own.empty() && (own == form.name || own == form.like))
+      collect(*op, names);
   return {names.begin(), names.end()};
 }
 

@@ -48,6 +48,10 @@ std::string print(const Target& t) {
     for (int i = 0; i < 3; i++)
       if (m.rounds(i)) modes.emplace_back(name(Rounding(i)));
     out += "\n[npu]\nrounding = " + list(modes) + "\n";
+    std::vector<std::string> dtypes;
+    for (int i = 0; i < dtype_count; i++)
+      if (DType(i) != DType::i32 && m.dtypes.has(DType(i))) dtypes.emplace_back(name(DType(i)));
+    if (dtypes.size() > 1) out += "dtypes = " + list(dtypes) + "\n";
     std::string section;
     for (const MachineField& f : machine_fields()) {
       const std::size_t dot = f.key.find('.');
@@ -64,7 +68,7 @@ std::string print(const Target& t) {
       out += fmt::format("{} = {}\n", f.key.substr(dot + 1), value);
     }
     for (const auto& [form, r] : t.forms)
-      out += fmt::format("\n[forms.{}]\n", name(form)) + rule(r);
+      out += fmt::format("\n[forms.{}]\n", form) + rule(r);
     for (const auto& [op, r] : t.ops) out += fmt::format("\n[ops.{}]\n", quoted(op)) + rule(r);
   }
   const HostCpu& c = t.cpu;

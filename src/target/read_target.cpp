@@ -2,7 +2,7 @@
 // silently leave a default in force.
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
 
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
@@ -20,6 +20,9 @@ std::string join(const std::vector<std::string>& words) {
   return out;
 }
 
+/// Keys that the file or one that it inherits from gives, and where: "file:line".
+using Given = std::map<std::string, std::string, std::less<>>;
+
 std::string show(const toml::node& n) {
   std::ostringstream out;
   n.visit([&](const auto& v) {
@@ -33,7 +36,7 @@ std::string show(const toml::node& n) {
 
 class Reader {
  public:
-  Reader(const std::string& file, Target& target, std::set<std::string>& given)
+  Reader(const std::string& file, Target& target, Given& given)
       : file_(file), t_(target), given_(given) {}
 
   void read(const toml::table& root) {
@@ -62,6 +65,7 @@ class Reader {
   }
 
  private:
+  std::string line(const toml::node& n) const { return str(file_, ":", n.source().begin.line); }
   [[noreturn]] void bad(const toml::node& n, std::string_view key,
                         std::string_view expected) const {
     fail(Code::bad_model, file_, ":", n.source().begin.line, ": ", key, ": expected ", expected,
@@ -110,6 +114,8 @@ class Reader {
     for (const auto& [key, node] : npu) {
       if (key == "rounding") {
         rounding(node);
+      } else if (key == "dtypes") {
+        dtypes(node);
       } else if (node.is_table()) {
         for (const auto& [inner, value] : *node.as_table())
           field(str(key.str(), ".", inner.str()), inner, value);
@@ -123,10 +129,10 @@ class Reader {
     for (const MachineField& f : machine_fields()) {
       if (f.key != path) continue;
       set_machine_number(t_.machine, path, field_value(f, node, "npu." + path));
-      given_.insert(path);
+      given_[path] = line(node);
       return;
     }
-    std::vector<std::string> known = {"rounding"};
+    std::vector<std::string> known = {"rounding", "dtypes"};
     const std::string section = path.substr(0, path.find('.') + 1);
     for (const MachineField& f : machine_fields())
       if (f.key.starts_with(section)) known.emplace_back(f.key);
@@ -145,7 +151,22 @@ class Reader {
       bad(node, path,
           "\"weight_stationary\", \"output_stationary\", \"input_stationary\" or \"block\"");
     }
-    return number(node, path, f.lowest, f.highest, f.kind == MachineField::Kind::integer);
+    const double v = number(node, path, f.lowest, f.highest, f.kind == MachineField::Kind::integer);
+    const bool power = f.key.ends_with(".alignment") || f.key.ends_with(".line_bytes");
+    if (const auto n = static_cast<std::uint64_t>(v); power && (n & (n - 1)) != 0)
+      bad(node, path, str("a power of two from ", f.lowest, " to ", f.highest));
+    return v;
+  }
+
+  /// Of codes in tiles; sums are int32 everywhere.
+  void dtypes(const toml::node& node) {
+    t_.machine.dtypes = types(DType::i32);
+    for (const std::string& w : words(node, "npu.dtypes")) {
+      const DType dtype = dtype_named(w);
+      if (dtype == DType::undefined) bad(node, "npu.dtypes", "element types such as \"i8\"");
+      t_.machine.dtypes = t_.machine.dtypes | types(dtype);
+    }
+    if (!t_.machine.dtypes.has(DType::i8)) bad(node, "npu.dtypes", "\"i8\" among them");
   }
 
   void rounding(const toml::node& node) {
@@ -158,19 +179,20 @@ class Reader {
     }
     if (t_.machine.roundings == 0) bad(node, "npu.rounding", "at least one rounding mode");
     t_.rounding_where = where(node);
-    given_.insert("rounding");
+    given_["rounding"] = line(node);
   }
 
   void forms(const toml::table& forms) {
     for (const auto& [key, node] : forms) {
-      const std::optional<Form> form = form_named(key.str());
-      if (!form || *form == Form::none) {
+      const auto names = form_names();
+      const auto form = std::ranges::find(names, key.str(), &FormName::name);
+      if (form == names.end()) {
         std::vector<std::string> known;
-        for (int i = 1; i <= static_cast<int>(Form::quantise); i++)
-          known.emplace_back(name(Form(i)));
+        for (const FormName& f : names) known.emplace_back(f.name);
         unknown(key, node, known, "forms");
       }
-      rule(table(node, key.str()), str("forms.", key.str()), fact_names(*form), t_.forms[*form]);
+      rule(table(node, key.str()), str("forms.", key.str()), fact_names(*form),
+           t_.forms[std::string(key.str())]);
     }
   }
 
@@ -231,7 +253,7 @@ class Reader {
   void cpu(const toml::table& cpu) {
     for (const auto& [key, node] : cpu) {
       const std::string path = str("cpu.", key.str());
-      given_.insert(path);
+      given_[path] = line(node);
       HostCpu& c = t_.cpu;
       if (key == "name")
         c.name = text(node, path);
@@ -276,14 +298,14 @@ class Reader {
 
   const std::string& file_;
   Target& t_;
-  std::set<std::string>& given_;
+  Given& given_;
 };
 
-void read(std::string_view source, const std::string& file, Target& target,
-          std::set<std::string>& given, int depth);
+void read(std::string_view source, const std::string& file, Target& target, Given& given,
+          int depth);
 
 void read_base(const std::string& like, const std::string& where, const std::string& file,
-               Target& target, std::set<std::string>& given, int depth) {
+               Target& target, Given& given, int depth) {
   if (depth > 8)
     fail(Code::bad_model, where,
          ": like: expected at most 8 files that inherit, found a cycle or more");
@@ -299,14 +321,34 @@ void read_base(const std::string& like, const std::string& where, const std::str
       if (t.name == like) base = t.file;
   if (base.empty())
     fail(Code::bad_model, where, ": like: expected the name of a target, found '", like, "'");
-  const Result<SharedBlob> blob = map_file(base, std::size_t{1} << 20);
+  const Result<SharedBlob> blob = read_file(base, std::size_t{1} << 20);
   if (!blob.ok()) fail(blob.status().code(), where, ": like: ", base, ": ", blob.status().text());
   const std::span<const std::byte> bytes = (*blob)->bytes();
   read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, base, target, given, depth + 1);
+  // What a chip burns was measured on that chip: it says nothing about another one.
+  for (const MachineField& f : machine_fields())
+    if (f.key.starts_with("energy.") || f.key.starts_with("thermal.")) {
+      set_machine_number(target.machine, f.key, 0);
+      given.erase(std::string(f.key));
+    }
 }
 
-void read(std::string_view source, const std::string& file, Target& target,
-          std::set<std::string>& given, int depth) {
+/// Numbers that are possible each by itself, but not together.
+void check_together(const Target& t, const Given& given) {
+  const Machine& m = t.machine;
+  if (m.stripe_min > m.stripe_max)
+    fail(Code::bad_model, given.at("mac.stripe_min"), ": npu.mac.stripe_min: expected at most ",
+         "npu.mac.stripe_max (", m.stripe_max, "), found ", m.stripe_min);
+}
+
+/// All at once, so that one try is enough.
+[[noreturn]] void miss(const std::string& file, const std::vector<std::string>& keys) {
+  fail(Code::bad_model, file, ": missing key", keys.size() == 1 ? " " : "s ", join(keys),
+       "; `like = \"NAME\"` takes what is not given from another target");
+}
+
+void read(std::string_view source, const std::string& file, Target& target, Given& given,
+          int depth) {
   try {
     const toml::table root = toml::parse(source, file);
     if (const toml::node* like = root.get("like")) {
@@ -326,21 +368,24 @@ void read(std::string_view source, const std::string& file, Target& target,
 Target parse_target(std::string_view toml, const std::string& file) {
   Target target;
   target.file = file;
-  std::set<std::string> given;
+  std::ranges::fill(target.machine.vector_cycles, 0);  // a unit does what has a price
+  Given given;
   read(toml, file, target, given, 0);
-  if (target.name.empty()) fail(Code::bad_model, file, ": missing key 'name'");
+  std::vector<std::string> missing;
+  if (target.name.empty()) missing.emplace_back("'name'");
   for (std::string_view key : {"cores", "ghz", "macs_per_cycle", "bandwidth_gbs", "ns_per_element"})
-    if (!given.contains(str("cpu.", key)))
-      fail(Code::bad_model, file, ": missing key 'cpu.", key, "'");
-  if (!target.cpu.ns_per_element.contains("default"))
-    fail(Code::bad_model, file, ": missing key 'cpu.ns_per_element.default'");
+    if (!given.contains(str("cpu.", key))) missing.push_back(str("'cpu.", key, "'"));
+  if (given.contains("cpu.ns_per_element") && !target.cpu.ns_per_element.contains("default"))
+    missing.emplace_back("'cpu.ns_per_element.default'");
   if (target.machine.present) {
     target.machine.name = target.name;
     for (const MachineField& f : machine_fields())
-      if (f.required && !given.contains(std::string(f.key)))
-        fail(Code::bad_model, file, ": missing key 'npu.", f.key, "' (", f.doc, ")");
-    if (!given.contains("rounding")) fail(Code::bad_model, file, ": missing key 'npu.rounding'");
+      if (f.required && !given.contains(f.key))
+        missing.push_back(str("'npu.", f.key, "' (", f.doc, ")"));
+    if (!given.contains("rounding")) missing.emplace_back("'npu.rounding'");
   }
+  if (!missing.empty()) miss(file, missing);
+  if (target.machine.present) check_together(target, given);
   return target;
 }
 

@@ -50,9 +50,16 @@ struct Target {
   std::string name, doc, file;
   Machine machine;                               // machine.present == false: CPU only
   std::string rounding_where;                    // file:line of the rounding modes
-  std::map<Form, Rule> forms;                    // absent: the NPU has nothing for that form
+  /// By form of src/forms; absent: the NPU has nothing for that form.
+  std::map<std::string, Rule, std::less<>> forms;
   std::map<std::string, Rule, std::less<>> ops;  // by qualified operator name
   HostCpu cpu;
+
+  /// The units that nodes are placed on: "cpu", and "npu" where the chip has one.
+  std::vector<std::string_view> units() const {
+    return machine.present ? std::vector<std::string_view>{"cpu", "npu"}
+                           : std::vector<std::string_view>{"cpu"};
+  }
 };
 
 /// Reads a target by name (from the targets folders, or the built-in `cpu`) or by file path.
@@ -77,10 +84,9 @@ std::vector<TargetName> target_names();
 Facts node_facts(const Graph&, const Node&);
 /// All fact names of an operator (or of all operators of a form), from its examples.
 std::vector<std::string> fact_names(const OpDef&);
-std::vector<std::string> fact_names(Form);
-/// "mac", "depthwise", ...; and back (nothing if there is no such name).
-std::string_view name(Form);
-std::optional<Form> form_named(std::string_view);
+std::vector<std::string> fact_names(const FormName&);
+/// The form that the examples of an operator ask for; empty: none.
+std::string_view form_name(const OpDef&);
 /// "f32_even", ...; and back.
 std::string_view name(Rounding);
 std::optional<Rounding> rounding_named(std::string_view);

@@ -1,5 +1,5 @@
-// The activation at the end of a fused operator: one value for operators, passes, quantiser, kernels
-// and forms.
+// The activation at the end of a fused operator: one value for operators, passes, quantiser,
+// kernels and forms.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -20,8 +20,9 @@ struct Activation {
   float alpha = 0, beta = 0;  // leaky_relu, hard_sigmoid
   bool operator==(const Activation&) const = default;
 
-  /// From the ONNX name of the function and its parameters in the order that com.microsoft.FusedConv
-  /// has them. Fails on a name that is not known and on too many parameters.
+  /// From the ONNX name of the function and its parameters in the order that
+  /// com.microsoft.FusedConv has them. Fails on a name that is not known and on too many
+  /// parameters.
   static Status from(std::string_view name, std::span<const float> parameters,
                      Activation& out) noexcept {
     struct Row {
@@ -67,6 +68,37 @@ struct Activation {
                 out);
   }
 
+  /// As attributes that the other `from` reads.
+  void to(Attributes& attributes) const {
+    for (std::string_view name : {"activation", "activation_params", "activation_alpha",
+                                  "activation_beta", "activation_gamma"})
+      attributes.erase(name);
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    switch (kind) {
+      case Kind::none:
+        return;
+      case Kind::clamp: {
+        const bool relu = low == 0 && high == infinity;
+        attributes.set("activation", std::string(relu ? "Relu" : "Clip"));
+        if (!relu) attributes.set("activation_params", Reals{low, high});
+        return;
+      }
+      case Kind::leaky_relu:
+        attributes.set("activation", std::string("LeakyRelu"));
+        attributes.set("activation_params", Reals{alpha});
+        return;
+      case Kind::sigmoid:
+        attributes.set("activation", std::string("Sigmoid"));
+        return;
+      case Kind::tanh:
+        attributes.set("activation", std::string("Tanh"));
+        return;
+      case Kind::hard_sigmoid:
+        attributes.set("activation", std::string("HardSigmoid"));
+        attributes.set("activation_params", Reals{alpha, beta});
+    }
+  }
+
   template <class T>
   T operator()(T x) const noexcept {
     const auto p = static_cast<T>(alpha), q = static_cast<T>(beta);
@@ -74,7 +106,7 @@ struct Activation {
       case Kind::none:
         return x;
       case Kind::clamp:
-        return x < static_cast<T>(low) ? static_cast<T>(low)
+        return x < static_cast<T>(low)    ? static_cast<T>(low)
                : x > static_cast<T>(high) ? static_cast<T>(high)
                                           : x;
       case Kind::leaky_relu:

@@ -1,7 +1,9 @@
 #pragma once
 #include "base/codec.hpp"
 #include "tensor/attribute.hpp"
+#include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
+#include "tensor/state.hpp"
 
 namespace longshore {
 
@@ -24,6 +26,30 @@ void fields(A& a, Shape& s, bool unknown_dims = false) {
     if constexpr (A::reading)
       if (a.ok() && d < (unknown_dims ? -1 : 0)) a.fault("a dimension is negative");
   }
+}
+
+/// Scales and zero points; whether they fit the tensor is checked by who knows its dims.
+template <class A>
+void fields(A& a, Quantisation& q) {
+  numbers(a, q.scale);
+  numbers(a, q.zero_point);
+  std::int32_t axis = q.axis;
+  a.number(axis);
+  q.axis = axis;
+  a.number(q.block);
+  if constexpr (A::reading) {
+    if (a.ok() && (q.scale.size() != q.zero_point.size() || q.block < 0))
+      a.fault("a value has scales without zero points");
+  }
+}
+
+template <class A>
+void fields(A& a, std::vector<StateSlot>& states) {
+  a.list(states, 16, [&](StateSlot& s) {
+    a.number(s.input);
+    a.number(s.output);
+    a.number(s.capacity);
+  });
 }
 
 /// A small tensor with its bytes: attributes. Weights lie elsewhere.

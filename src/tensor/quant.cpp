@@ -13,8 +13,7 @@ Status check_quant(const QuantView& q, DType dtype, const Shape& shape) {
   if (!visit_type(CodeTypes{}, dtype, []<class T>() {}))
     return Status::error(Code::internal, "a quantised tensor cannot be of type %s",
                          name(dtype).data());
-  if (q.count < 1 ||
-      (q.count > 1 && (q.axis < 0 || q.axis >= shape.rank || shape[q.axis] != q.count)))
+  if (q.count < 1 || !quant_fits(q, shape))
     return Status::error(Code::internal, "%lld scales do not fit the tensor",
                          static_cast<long long>(q.count));
   return {};
@@ -43,6 +42,21 @@ CodeRange code_range(DType t) noexcept {
     default:
       return {INT32_MIN, INT32_MAX};
   }
+}
+
+bool quant_fits(const QuantView& q, const Shape& shape) noexcept {
+  if (q.block < 0) return false;
+  if (q.count == 1 && q.block == 0) return true;
+  if (q.axis < 0 || q.axis >= shape.rank) return false;
+  std::int64_t wanted = 1;
+  for (int i = 0; i < shape.rank; i++) {
+    if (q.block == 0 && i != q.axis) continue;
+    std::int64_t n = shape[i];
+    if (n < 0) return true;
+    if (q.block > 0 && i == q.axis) n = n == 0 ? 0 : (n - 1) / q.block + 1;
+    if (__builtin_mul_overflow(wanted, n, &wanted)) return false;
+  }
+  return wanted == q.count;
 }
 
 std::int32_t load_code(const TensorView& t, std::int64_t i) noexcept {

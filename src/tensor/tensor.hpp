@@ -12,12 +12,17 @@
 namespace longshore {
 
 /// Scale and zero point of a quantised tensor: x = scale * (q - zero_point). `count` is 1 for the
-/// whole tensor, or the size of `axis`; 0 means that the tensor is not quantised.
+/// whole tensor, or the size of `axis`; 0 means that the tensor is not quantised. With a block, the
+/// scales lie like a tensor whose `axis` has one element for each run of `block` indices.
 struct QuantView {
   const float* scale = nullptr;
   const std::int32_t* zero_point = nullptr;
   std::int64_t count = 0;
   int axis = 0;
+  std::int64_t block = 0;  // 0: each index of the axis has a scale
+
+  /// One scale for each index of that axis.
+  bool along(int other) const noexcept { return count > 1 && block == 0 && axis == other; }
 };
 
 /// A look at a dense row-major tensor. data == nullptr: an absent optional input. A tensor without

@@ -16,8 +16,8 @@ namespace {
 
 using namespace bundle_layout;
 
-/// The section `constants`: first the program's, as they are; then those of the graph that the
-/// program does not have. Equal bytes are stored once.
+/// The section `constants`: first what an NPU reads, as it lies; then the program's other constants
+/// and those that only the graph has. Equal bytes are stored once.
 class ConstantsSection {
  public:
   explicit ConstantsSection(const Program& p) {
@@ -25,8 +25,28 @@ class ConstantsSection {
     note(p);
   }
 
-  std::uint64_t place(const Tensor& t) {
-    const std::span<const std::byte> data = t.blob->bytes().first(t.bytes());
+  std::uint64_t place(const Tensor& t) { return place(t.blob->bytes().first(t.bytes())); }
+
+  /// Gives every constant with bytes of its own its place.
+  void place(Program& p) {
+    for (ProgramValue& v : p.values) {
+      if (v.storage == Storage::constant && v.constant)
+        v.offset = place(v.constant->bytes().first(static_cast<std::size_t>(v.shape.elements()) *
+                                                   size_bytes(v.dtype)));
+      v.constant = nullptr;
+    }
+    for (Step& s : p.steps)
+      for (NestedProgram& n : s.nested) place(n.program);
+  }
+
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  struct Range {
+    std::size_t offset, bytes;
+  };
+
+  std::uint64_t place(std::span<const std::byte> data) {
     const std::uint64_t hash = XXH3_64bits(data.data(), data.size());
     const auto [first, last] = known_.equal_range(hash);
     for (auto it = first; it != last; ++it)
@@ -41,16 +61,10 @@ class ConstantsSection {
     return offset;
   }
 
-  const std::vector<std::byte>& bytes() const { return bytes_; }
-
- private:
-  struct Range {
-    std::size_t offset, bytes;
-  };
-
   void note(const Program& p) {
     for (const ProgramValue& v : p.values) {
-      if (v.storage != Storage::constant || !v.fixed_shape || v.offset % 64 != 0) continue;
+      if (v.storage != Storage::constant || v.constant || !v.fixed_shape || v.offset % 64 != 0)
+        continue;
       const auto size = static_cast<std::size_t>(v.shape.elements()) * size_bytes(v.dtype);
       check(v.offset <= bytes_.size() && size <= bytes_.size() - v.offset,
             "a constant lies outside the constants");
@@ -71,9 +85,12 @@ std::span<const std::byte> text_bytes(const std::string& s) { return std::as_byt
 
 std::vector<std::byte> bundle_bytes(const BundleContents& c) {
   ConstantsSection constants(c.program);
+  Program placed = c.program;
+  constants.place(placed);
+  const std::size_t program_constants = constants.bytes().size();
   const std::vector<std::byte> graph =
       encode(c.graph, [&](const Tensor& t) { return constants.place(t); });
-  const std::vector<std::byte> program = encode(c.program);
+  const std::vector<std::byte> program = encode(placed);
   struct Part {
     Section section;
     std::span<const std::byte> bytes;
@@ -98,7 +115,7 @@ std::vector<std::byte> bundle_bytes(const BundleContents& c) {
   header.version = version;
   header.sections = static_cast<std::uint32_t>(parts.size());
   header.file_bytes = at;
-  header.program_constants_bytes = c.program.constants ? c.program.constants->size() : 0;
+  header.program_constants_bytes = program_constants;
   header.table_hash = XXH3_64bits(table.data(), table.size() * sizeof(Entry));
   header.hash = XXH3_64bits(&header, offsetof(Header, hash));
 

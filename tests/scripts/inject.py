@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """200 times, one operand of one instruction of a shipped program is changed at random: the verifier refuses the program, or
-`compare` fails at that layer or one that reads those bytes, or the change is shown to be dead or timing-only. Prints how many
-of each; an injected change that goes unnoticed is a failure. inject.py FIRST_SEED runs other seeds."""
+`compare` fails at that layer or one that reads those bytes, or the change is proved to be dead or timing-only. Prints how many
+of each; an injected change that goes unnoticed is a failure, and so are many that are not shown. inject.py FIRST_SEED runs other seeds."""
 import collections
 import concurrent.futures
 import json
@@ -18,6 +18,7 @@ import small_net  # noqa: E402
 
 check = cli.Checks()
 first = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+MOST_NOT_SHOWN = 10  # such as a clamp that no code reaches, or an address of the same bytes
 ENOUGH = 20  # changes that reach the comparison: the verifier refuses more than half
 
 
@@ -33,6 +34,7 @@ def inject(bundle, net):
         judge(net, counts, operations, pool.map(lambda s: (s, cli.run("compare", bundle, "--inject", s, "--json")), seeds))
     print(f"{net}, seeds {seeds[0]} to {seeds[-1]}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
     print(f"{net}: " + ", ".join(f"{count} {operation}" for operation, count in operations.most_common()))
+    check.that(counts["not shown"] <= MOST_NOT_SHOWN, f"{net}: few changes have neither a difference nor a proof", counts)
     check.that(counts["different"] >= ENOUGH, f"{net}: enough of the changes reach the comparison", counts)
 
 
@@ -53,6 +55,8 @@ def judge(net, counts, operations, results):
             check.that(difference and difference["layer"] in injected["layers"] + injected["readers"], name,
                        f"{what}: it fails at {difference}, which is neither of {injected['layers']} nor of {injected['readers']}")
         elif verdict == "stopped":
+            check.that(done.returncode == 1, name, f"{what}: exit code {done.returncode}")
+        elif verdict == "not shown":
             check.that(done.returncode == 1, name, f"{what}: exit code {done.returncode}")
         else:
             check.that(verdict in ("refused by the verifier", "dead", "timing-only"), name, f"{what}: {verdict} ({injected['why']})")

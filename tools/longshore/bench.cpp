@@ -41,33 +41,44 @@ int run(const Options& o) {
   };
   const double mean = std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size());
   const Program* program = engine.program();
-  const nlohmann::json j = {{"model", o.engine.model.path},
-                            {"precision", engine.precision()},
-                            {"on", engine.where()},
-                            {"isa", cpu::name(cpu::best_isa())},
-                            {"threads", engine.threads()},
-                            {"runs", ms.size()},
-                            {"min_ms", ms.front()},
-                            {"median_ms", at(0.5)},
-                            {"mean_ms", mean},
-                            {"p90_ms", at(0.9)},
-                            {"load_ms", load_ms},
-                            {"arena_bytes", program ? program->arena_bytes : 0},
-                            {"arena_lower_bound", program ? program->arena_lower_bound : 0},
-                            {"context_bytes", engine.memory_bytes()}};
+  const std::optional<double> predicted = engine.predicted_ms();
+  const bool fast = engine.where() != "reference";
   if (o.json) {
-    std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    const nlohmann::json j = {
+        {"model", o.engine.model.path},
+        {"precision", engine.precision()},
+        {"on", engine.where()},
+        {"clock", engine.clock()},
+        {"isa", fast ? nlohmann::json(cpu::name(cpu::best_isa())) : nlohmann::json()},
+        {"threads", engine.threads()},
+        {"runs", ms.size()},
+        {"min_ms", ms.front()},
+        {"median_ms", at(0.5)},
+        {"mean_ms", mean},
+        {"p90_ms", at(0.9)},
+        {"target", engine.target().empty() ? nlohmann::json() : nlohmann::json(engine.target())},
+        {"predicted_ms", predicted ? nlohmann::json(*predicted) : nlohmann::json()},
+        {"load_ms", load_ms},
+        {"arena_bytes", program ? program->arena_bytes : 0},
+        {"arena_lower_bound", program ? program->arena_lower_bound : 0},
+        {"context_bytes", engine.memory_bytes()},
+        {"warnings", warnings()}};
+    print_json(j);
     return exit_code::yes;
   }
-  std::cout << o.engine.model.path << ", " << engine.precision() << ", " << engine.threads()
-            << " thread" << (engine.threads() == 1 ? "" : "s") << ", " << cpu::name(cpu::best_isa())
-            << ": min " << ms.front() << " ms, median " << at(0.5) << ", mean " << mean
-            << ", 90 % within " << at(0.9) << " (" << ms.size() << " runs)\n";
+  std::cout << o.engine.model.path << ", " << engine.precision() << "\n";
+  if (predicted)
+    std::cout << "  target " << engine.target() << ": " << shown_ms(*predicted) << " predicted\n";
+  std::cout << "  " << engine.clock() << " (" << engine.threads() << " thread"
+            << (engine.threads() == 1 ? "" : "s");
+  if (engine.where() == "cpu") std::cout << ", " << cpu::name(cpu::best_isa());
+  std::cout << "): min " << shown_ms(ms.front()) << ", median " << shown_ms(at(0.5)) << ",\n"
+            << "    mean " << shown_ms(mean) << ", 90 % within " << shown_ms(at(0.9)) << " ("
+            << ms.size() << " runs)\n";
   if (program)
-    std::cout << "  arena " << static_cast<double>(program->arena_bytes) / 1e6
-              << " MB (no plan needs less than "
-              << static_cast<double>(program->arena_lower_bound) / 1e6 << "), loaded in " << load_ms
-              << " ms\n";
+    std::cout << "  arena " << shown_bytes(program->arena_bytes) << " (no plan needs less than "
+              << shown_bytes(program->arena_lower_bound) << "), loaded in " << shown_ms(load_ms)
+              << "\n";
   return exit_code::yes;
 }
 
@@ -85,7 +96,7 @@ std::function<int()> setup(CLI::App& app) {
 
 extern constinit const Command command_bench = {
     .name = "bench",
-    .doc = "Measures how long one inference takes",
+    .doc = "Measures how long one inference takes here; for bundles, says what the target takes",
     .setup = setup,
 };
 

@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -11,15 +10,10 @@
 #include "build_report.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
-#include "lower/cpu.hpp"
-#include "lower/lower.hpp"
+#include "compile/bundle_file.hpp"
 #include "measure/chrome_trace.hpp"
 #include "model_options.hpp"
-#include "optimize/optimize.hpp"
-#include "program/print.hpp"
-#include "quantize/import.hpp"
-#include "sim/simulate.hpp"
-#include "sim/verify.hpp"
+#include "option_types.hpp"
 #include "write/bundle.hpp"
 
 namespace longshore::commands {
@@ -33,36 +27,8 @@ struct Options {
   bool json = false, plan = false;
 };
 
-bool quantised(const Graph& g) {
-  for (const Node& n : g.nodes)
-    for (ValueId v : n.outputs)
-      if (v != no_value && g[v].type.quantised()) return true;
-  return false;
-}
-
 void write_text_file(const std::string& path, const std::string& text) {
   require(write_file(path, std::as_bytes(std::span(text))), path);
-}
-
-/// Everything is planned ahead, so a batch that the model leaves open becomes 1.
-Graph with_batch(const Graph& g) {
-  InferOptions options;
-  for (ValueId v : g.inputs) {
-    const TensorType& t = g[v].type;
-    if (!t.ranked || t.dims.empty() || t.dims[0].known()) continue;
-    TensorType one = t;
-    one.dims[0] = Dim(1);
-    if (!one.shape()) continue;  // the report says which nodes that keeps from the NPU
-    const std::string& symbol = t.dims[0].symbol;
-    if (symbol.empty())
-      options.input_shapes[g[v].name] = *one.shape();
-    else
-      options.dims[symbol] = 1;
-    warn(str("the batch of input '", g[v].name, "' is open",
-             symbol.empty() ? "" : str(" (", symbol, ")"), "; built for 1",
-             symbol.empty() ? "" : str(" (another: --dim ", symbol, "=N)")));
-  }
-  return options.dims.empty() && options.input_shapes.empty() ? g : infer(g, options);
 }
 
 /// Writes what each stage made, numbered in their order, for people to read.
@@ -73,8 +39,9 @@ class Dump {
     if (!folder.empty() && !std::filesystem::create_directories(folder, error) && error)
       fail(Code::io, "--dump ", folder, ": ", error.message());
   }
-  void write(std::string_view stage, const std::function<std::string()>& text) {
-    if (!folder_.empty()) write_text_file(str(folder_, "/", ++count_, "-", stage, ".txt"), text());
+  bool wanted() const { return !folder_.empty(); }
+  void write(std::string_view stage, const std::string& text) {
+    write_text_file(str(folder_, "/", ++count_, "-", stage, ".txt"), text);
   }
 
  private:
@@ -82,58 +49,51 @@ class Dump {
   int count_ = 0;
 };
 
+/// Options that mean nothing for this target or file.
+void check_options(const Options& o, const Target& target) {
+  if (!target.machine.present && !o.trace.empty())
+    fail(Code::bad_argument, "--trace shows what an NPU does; the target ", target.name,
+         " has none");
+  if (!target.machine.present && o.plan)
+    fail(Code::bad_argument, "--plan shows tiles of an NPU; the target ", target.name, " has none");
+  if (!o.calibrate.sources.empty() && compile::open_bundle(o.model.path))
+    fail(Code::bad_argument, "--calibrate is for models; ", o.model.path,
+         " is a bundle and quantised as it is");
+}
+
 int run(const Options& o) {
   Dump dump(o.dump);
-  const Target target = load_target(o.target);
-  const ReadResult model = load_model(o.model, {});
-  dump.write("read", [&] { return summary(model.graph); });
-  Graph graph =
-      optimize(import_quantised(target.machine.present ? with_batch(model.graph) : model.graph));
-  dump.write("optimised", [&] { return summary(graph); });
-  const bool wants_int8 = target.machine.present || !o.calibrate.sources.empty();
-  if (wants_int8 && !quantised(graph)) graph = quantise_model(graph, o.calibrate, o.image);
-  dump.write("quantised", [&] { return summary(graph); });
+  compile::Options options;
+  options.target = load_target(o.target);
+  check_options(o, *options.target);
+  options.source = source_of(o.model);
+  set_calibration(options, o.calibrate, o.image, 0);
+  if (dump.wanted())
+    options.snapshot = [&](std::string_view stage, const std::string& text) {
+      dump.write(stage, text);
+    };
+  const compile::Compiled c = compile_shown(std::move(options));
+  warn_of_unused(o.calibrate, c);
 
-  BuildReport report;
-  report.file = o.out;
-  report.random_calibration =
-      wants_int8 && o.calibrate.sources.empty() && !quantised(import_quantised(model.graph));
-  BundleContents bundle;
-  if (target.machine.present) {
-    report.plan = plan::make_plan(place(graph, target));
-    dump.write("plan", [&] { return plan::print(report.plan); });
-    bundle.program = lower::lower(report.plan);
-    require(verified(bundle.program), "the verifier refuses the program");
-    Result<Timing> timing = predict(bundle.program);
-    require(timing.status(), "the simulator cannot time the program");
-    report.timing = std::move(*timing);
-  } else {
-    report.plan.placement = place(graph, target);
-    bundle.program = lower::lower_cpu(graph);
-    for (std::size_t i = 0; i < bundle.program.steps.size(); i++)
-      if (bundle.program.steps[i].layer != no_index)
-        bundle.program.steps[i].cost_us =
-            report.plan.placement.nodes[bundle.program.steps[i].layer].cpu_us;
-  }
-  dump.write("program", [&] { return print(bundle.program); });
-  report.arena_bytes = bundle.program.arena_bytes;
-  nlohmann::json json = to_json(report);
-  bundle.graph = graph;
+  nlohmann::json json = to_json(c);
+  BundleContents bundle = c.bundle();
   bundle.report = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (target.machine.present) bundle.target = print(target);
-  if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(bundle.program, report.timing));
+  if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(c.program, c.timing));
   if (!o.out.empty()) write_bundle(o.out, bundle);
-  dump.write("report", [&] {
+  if (dump.wanted()) {
     std::ostringstream text;
-    show(text, report);
-    return text.str();
-  });
-  if (o.plan && target.machine.present) std::cout << plan::print(report.plan) << "\n";
-  json["bundle"] = o.out;  // not in the bundle: it is the same wherever it is written
-  if (o.json)
-    std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  else
-    show(std::cout, report);
+    show(text, c, o.out);
+    dump.write("report", text.str());
+  }
+  if (o.plan) std::cout << plan::print(c.plan) << "\n";
+  if (!o.json) {
+    show(std::cout, c, o.out);
+    return exit_code::yes;
+  }
+  // Not in the bundle, which is the same wherever it is written and whatever was said.
+  json["bundle"] = o.out.empty() ? nlohmann::json() : nlohmann::json(o.out);
+  json["warnings"] = warnings();
+  print_json(json);
   return exit_code::yes;
 }
 
@@ -146,10 +106,13 @@ std::function<int()> setup(CLI::App& app) {
   add_calibrate_options(app, o->calibrate);
   add_image_options(app, o->image);
   app.add_option("-o,--output", o->out,
-                 "The bundle to write, FILE.lsb; without it only the report is made");
+                 "The bundle to write, FILE.lsb; without it only the report is made")
+      ->check(not_empty());
   app.add_option("--trace", o->trace,
-                 "Writes the predicted timeline for chrome://tracing or Perfetto");
-  app.add_option("--dump", o->dump, "Writes the text of every stage into this folder");
+                 "Writes the predicted timeline for chrome://tracing or Perfetto")
+      ->check(not_empty());
+  app.add_option("--dump", o->dump, "Writes the text of every stage into this folder")
+      ->check(not_empty());
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
   return [o] { return run(*o); };

@@ -5,13 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "compile/why_float.hpp"
+#include "say.hpp"
+
 namespace longshore {
 namespace {
-
-/// The end of a name says more than its beginning: exporters write paths.
-std::string short_name(const std::string& s, std::size_t most) {
-  return s.size() <= most ? s : "..." + s.substr(s.size() - (most - 3));
-}
 
 /// The node that a fused or alias node's work is part of, or itself.
 std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
@@ -21,62 +19,94 @@ std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
   return out;
 }
 
-std::string kib(std::uint64_t bytes) {
-  return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+double node_ms(const compile::Compiled& c, std::size_t node) {
+  if (node < c.timing.layers.size()) return c.timing.layers[node].time.own_ns() * 1e-6;
+  return c.plan.placement.nodes[node].cpu_us() * 1e-3;
+}
+
+/// Why a node is not on the NPU. That it has no codes says the stage that gives them.
+std::vector<Reason> reasons_of(const compile::Compiled& c, std::size_t node) {
+  std::vector<Reason> out;
+  bool told = false;
+  for (Reason& r : c.plan.placement.nodes[node].reasons()) {
+    if (r.text.find("not quantised") != std::string::npos) {
+      if (told) continue;
+      told = true;
+      compile::WhyFloat why = compile::why_float(c, node);
+      r.text = std::move(why.text);
+      if (!why.change.empty()) r.change = std::move(why.change);
+    }
+    out.push_back(std::move(r));
+  }
+  return out;
+}
+
+std::string text_of(const Reason& r) {
+  return r.text + (r.where.empty() ? "" : " (" + r.where + ")") +
+         (r.change.empty() ? "" : "; " + r.change);
+}
+
+/// What handing over to a node and from it takes, which is no part of its own time.
+std::string beside(const TimeSplit& time) {
+  const double waiting = time.of(Activity::waiting) * 1e-3, cache = time.of(Activity::cache) * 1e-3;
+  std::string out;
+  if (waiting > 0) out += fmt::format("+ {:.1f} us waiting", waiting);
+  if (cache > 0) out += fmt::format("{}+ {:.1f} us cache", out.empty() ? "" : " ", cache);
+  return out;
 }
 
 }  // namespace
 
-double BuildReport::node_ms(std::size_t node) const {
-  if (node < timing.layers.size()) return timing.layers[node].time.total_ns() * 1e-6;
-  return plan.placement.nodes[node].cpu_us * 1e-3;
-}
-
-double BuildReport::latency_ms() const {
-  if (plan.placement.target.machine.present) return timing.total_ns * 1e-6;
+double latency_ms(const compile::Compiled& c) {
+  if (c.npu()) return c.timing.total_ns * 1e-6;
   double us = 0;
-  for (const NodePlacement& n : plan.placement.nodes) us += n.cpu_us;
+  for (const NodePlacement& n : c.plan.placement.nodes) us += n.cpu_us();
   return us * 1e-3;
 }
 
-nlohmann::json to_json(const BuildReport& r) {
-  const Placement& p = r.plan.placement;
+nlohmann::json to_json(const compile::Compiled& c) {
+  const Placement& p = c.plan.placement;
   nlohmann::json out = {{"target", p.target.name},
                         {"npu_mac_share", p.npu_mac_share()},
                         {"macs", p.macs()},
-                        {"latency_ms", r.latency_ms()},
-                        {"arena_bytes", r.arena_bytes},
-                        {"random_calibration", r.random_calibration}};
+                        {"latency_ms", latency_ms(c)},
+                        {"arena_bytes", c.program.arena_bytes},
+                        {"random_calibration", c.random_calibration}};
   if (p.target.machine.present) {
     for (int a = 0; a < activity_count; a++)
-      out["split_ms"][name(Activity(a))] = r.timing.time.ns[a] * 1e-6;
-    out["sram_peak_bytes"] = r.timing.sram_peak_bytes;
+      out["split_ms"][name(Activity(a))] = c.timing.time.ns[a] * 1e-6;
+    out["handover_ms"] = c.timing.handover_ns() * 1e-6;
+    out["sram_peak_bytes"] = c.timing.sram_peak_bytes;
     out["sram_bytes"] = p.target.machine.sram_bytes;
-    out["dram_peak_bytes"] = r.arena_bytes;
-    out["dram_lower_bound_bytes"] = r.plan.arena.lower_bound;
-    out["dram_read_bytes"] = r.timing.dram_read_bytes;
-    out["dram_write_bytes"] = r.timing.dram_write_bytes;
-    out["energy_uj"] = r.timing.energy_uj;
+    out["dram_peak_bytes"] = c.program.arena_bytes;
+    out["dram_lower_bound_bytes"] = c.plan.arena.lower_bound;
+    out["dram_read_bytes"] = c.timing.dram_read_bytes;
+    out["dram_write_bytes"] = c.timing.dram_write_bytes;
+    out["energy_uj"] = c.timing.energy_uj;
   }
-  const auto fused = fused_into(r.plan);
+  const auto fused = fused_into(c.plan);
   out["nodes"] = nlohmann::json::array();
   for (std::size_t i = 0; i < p.nodes.size(); i++) {
     const NodePlacement& n = p.nodes[i];
     const Node& node = p.graph.nodes[i];
     nlohmann::json reasons = nlohmann::json::array();
-    for (const Reason& reason : n.reasons)
+    for (const Reason& reason : reasons_of(c, i))
       reasons.push_back(
           {{"text", reason.text}, {"where", reason.where}, {"change", reason.change}});
     nlohmann::json entry = {{"name", node.origin.name},
                             {"op", qualified_name(*node.op)},
-                            {"unit", n.unit == Unit::npu ? "npu" : "cpu"},
-                            {"form", name(n.form)},
+                            {"unit", n.unit()},
+                            {"form", n.form() ? n.form()->name : n.spec.form},
                             {"macs", n.macs},
-                            {"latency_ms", r.node_ms(i)},
-                            {"cpu_us", n.cpu_us},
-                            {"npu_us", n.npu_us >= 0 ? nlohmann::json(n.npu_us) : nlohmann::json()},
+                            {"latency_ms", node_ms(c, i)},
+                            {"cpu_us", n.cpu_us()},
+                            {"npu_us", n.npu_us() >= 0 ? nlohmann::json(n.npu_us()) : nlohmann::json()},
                             {"move_us", n.move_us},
                             {"reasons", reasons}};
+    if (i < c.timing.layers.size()) {  // beside its own time
+      entry["cache_us"] = c.timing.layers[i].time.of(Activity::cache) * 1e-3;
+      entry["waiting_us"] = c.timing.layers[i].time.of(Activity::waiting) * 1e-3;
+    }
     if (const auto head = fused.find(i); head != fused.end())
       entry["fused_into"] = p.graph.nodes[head->second].origin.name;
     out["nodes"].push_back(std::move(entry));
@@ -84,56 +114,73 @@ nlohmann::json to_json(const BuildReport& r) {
   return out;
 }
 
-void show(std::ostream& out, const BuildReport& r) {
-  const Placement& p = r.plan.placement;
-  const double total = std::max(r.latency_ms(), 1e-9);
-  const auto fused = fused_into(r.plan);
-  out << fmt::format("{:<32} {:<20} {:<4} {:>9} {:>9} {:>6}  {}\n", "node", "op", "unit", "MMAC",
-                     "us", "%", "note");
-  std::size_t folded = 0;
+void show(std::ostream& out, const compile::Compiled& c, const std::string& file) {
+  const Placement& p = c.plan.placement;
+  const double total = std::max(latency_ms(c), 1e-9);
+  const auto fused = fused_into(c.plan);
+  out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8} {:>5}\n", "node", "op", "unit", "MMAC", "us",
+                     "%");
   for (std::size_t i = 0; i < p.nodes.size(); i++) {
     const NodePlacement& n = p.nodes[i];
     const Node& node = p.graph.nodes[i];
-    const double us = r.node_ms(i) * 1e3;
-    std::string note;
-    if (const auto head = fused.find(i); head != fused.end())
-      note = "fused into " + short_name(p.graph.nodes[head->second].origin.name, 30);
-    else if (n.unit == Unit::npu && us == 0)
-      note = "no work: other addresses";
-    if (n.unit == Unit::cpu && us == 0 && n.reasons.size() == 1 && n.form == Form::view) folded++;
-    out << fmt::format("{:<32} {:<20} {:<4} {:>9.2f} {:>9.1f} {:>6.1f}{}{}\n",
-                       short_name(node.origin.name, 32), short_name(std::string(node.op->name), 20),
-                       n.unit == Unit::npu ? "npu" : "cpu", static_cast<double>(n.macs) * 1e-6, us,
-                       us * 0.1 / total, note.empty() ? "" : "  ", note);
-    if (n.unit == Unit::npu || !p.target.machine.present) continue;
-    for (const Reason& reason : n.reasons)
-      out << "      " << reason.text << (reason.where.empty() ? "" : " (" + reason.where + ")")
-          << "; " << reason.change << "\n";
-    if (n.npu_us >= 0)
+    const double us = node_ms(c, i) * 1e3;
+    out << fmt::format("{:<32} {:<17} {:<4} ", short_name(node.origin.name, 32),
+                       short_name(std::string(node.op->name), 17),
+                       n.unit());
+    if (const auto head = fused.find(i); head != fused.end()) {
+      out << "in " << short_name(p.graph.nodes[head->second].origin.name, 21) << "\n";
+      continue;
+    }
+    if (n.on_npu() && us == 0) {
+      out << "other addresses, no work\n";
+      continue;
+    }
+    out << fmt::format("{:>9.2f} {:>8.1f} {:>5.1f}\n", static_cast<double>(n.macs) * 1e-6, us,
+                       us * 0.1 / total);
+    if (i < c.timing.layers.size())
+      if (const std::string more = beside(c.timing.layers[i].time); !more.empty())
+        out << "      " << more << "\n";
+    if (n.on_npu() || !p.target.machine.present) continue;
+    for (const Reason& reason : reasons_of(c, i)) out << "      " << text_of(reason) << "\n";
+    if (n.npu_us() >= 0)
       out << fmt::format(
           "      price: {:.1f} us on the CPU, {:.1f} us on the NPU, {:.1f} us to hand over\n",
-          n.cpu_us, n.npu_us, n.move_us);
+          n.cpu_us(), n.npu_us(), n.move_us);
     else
-      out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us);
+      out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us());
   }
-  out << fmt::format("\ntarget {}: {:.3f} ms predicted, {:.1f} % of {:.3f} GMAC on the NPU\n",
-                     p.target.name, r.latency_ms(), p.npu_mac_share() * 100,
-                     static_cast<double>(p.macs()) * 1e-9);
   if (p.target.machine.present) {
-    out << "  time   ";
-    for (int a = 0; a < activity_count; a++)
-      out << fmt::format(" {} {:.3f} ms{}", name(Activity(a)), r.timing.time.ns[a] * 1e-6,
-                         a + 1 < activity_count ? "," : "\n");
-    out << fmt::format("  SRAM    peak {} of {}\n", kib(r.timing.sram_peak_bytes),
-                       kib(p.target.machine.sram_bytes));
-    out << fmt::format("  DRAM    arena {} (lower bound {}), {} read, {} written\n",
-                       kib(r.arena_bytes), kib(r.plan.arena.lower_bound),
-                       kib(r.timing.dram_read_bytes), kib(r.timing.dram_write_bytes));
-    if (r.timing.energy_uj > 0) out << fmt::format("  energy  {:.1f} uJ\n", r.timing.energy_uj);
-  } else {
-    out << fmt::format("  memory  arena {}\n", kib(r.arena_bytes));
+    const double us = c.timing.handover_ns() * 1e-3;
+    out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)", "hand-over",
+                       "", "", us, us * 0.1 / total);
   }
-  if (!r.file.empty()) out << "  bundle  " << r.file << "\n";
+  out << fmt::format("\ntarget {}: {} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
+                     shown_ms(latency_ms(c)), p.npu_mac_share() * 100,
+                     shown_count(static_cast<double>(p.macs())));
+  if (p.target.machine.present) {
+    std::string line = "  time   ";
+    for (int a = 0; a < activity_count; a++) {
+      const std::string part =
+          fmt::format(" {} {}{}", name(Activity(a)), shown_ms(c.timing.time.ns[a] * 1e-6),
+                      a + 1 < activity_count ? "," : "");
+      if (line.size() + part.size() > 80) {
+        out << line << "\n";
+        line = "         ";
+      }
+      line += part;
+    }
+    out << line << "\n";
+    out << fmt::format("  SRAM    peak {} of {}\n", shown_bytes(c.timing.sram_peak_bytes),
+                       shown_bytes(p.target.machine.sram_bytes));
+    out << fmt::format("  DRAM    arena {} (lower bound {}), {} read, {} written\n",
+                       shown_bytes(c.program.arena_bytes), shown_bytes(c.plan.arena.lower_bound),
+                       shown_bytes(c.timing.dram_read_bytes),
+                       shown_bytes(c.timing.dram_write_bytes));
+    if (c.timing.energy_uj > 0) out << fmt::format("  energy  {:.1f} uJ\n", c.timing.energy_uj);
+  } else {
+    out << fmt::format("  memory  arena {}\n", shown_bytes(c.program.arena_bytes));
+  }
+  if (!file.empty()) out << "  bundle  " << file << "\n";
 }
 
 }  // namespace longshore

@@ -5,24 +5,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/plan.hpp"
-#include "sim/schedule.hpp"
+#include "compile/compile.hpp"
 
 namespace longshore {
 
-struct BuildReport {
-  std::string file;  // the bundle
-  plan::Plan plan;   // for a target without NPU only its placement
-  Timing timing;     // of the simulator; empty without NPU
-  std::uint64_t arena_bytes = 0;
-  bool random_calibration = false;
-
-  double latency_ms() const;
-  double node_ms(std::size_t node) const;
-};
+/// Of the target, as predicted.
+double latency_ms(const compile::Compiled&);
 
 /// npu_mac_share, macs, latency_ms, nodes [{name, op, unit, macs, latency_ms, reasons}], and more.
-nlohmann::json to_json(const BuildReport&);
-void show(std::ostream&, const BuildReport&);
+nlohmann::json to_json(const compile::Compiled&);
+/// `file`: the bundle that was written, or nothing. At most 80 columns, reasons apart.
+void show(std::ostream&, const compile::Compiled&, const std::string& file);
 
 }  // namespace longshore

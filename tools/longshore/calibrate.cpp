@@ -6,9 +6,10 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "compile/near_names.hpp"
 #include "measure/dataset.hpp"
-#include "measure/runner.hpp"
 #include "model_options.hpp"
+#include "option_types.hpp"
 #include "progress.hpp"
 
 namespace longshore {
@@ -22,6 +23,12 @@ struct Source {
   std::function<Tensor(std::size_t)> read;
   std::function<std::string(std::size_t)> name;
 };
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& n : names) out += str(out.empty() ? "'" : ", '", n, "'");
+  return out;
+}
 
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> out;
@@ -86,6 +93,13 @@ std::vector<Source> open_sources(const Graph& g, const std::vector<std::string>&
   std::size_t next = 0;
   for (const std::string& text : texts) {
     const auto [name, path] = split_name(text, names);
+    std::error_code ignored;
+    if (const std::size_t equals = text.find('='); name.empty() && equals != std::string::npos &&
+                                                   !fs::exists(text, ignored) &&
+                                                   !names_dataset(text))
+      fail(Code::bad_argument, "--calibrate ", text, ": the model has no input '",
+           text.substr(0, equals), "'; its inputs are ", listed(names),
+           compile::near_names(text.substr(0, equals), names));
     std::size_t at = next;
     if (name.empty())
       next += out.size() > 1;
@@ -106,25 +120,6 @@ std::vector<Source> open_sources(const Graph& g, const std::vector<std::string>&
       fail(Code::bad_argument, "--calibrate: the inputs have ", out[0].count, " and ", s.count,
            " samples; expected as many for each");
   return out;
-}
-
-MakeSampleRunner fast_runner() {
-  return [](const Graph& g, std::span<const ValueId>) -> SampleRunner {
-    struct State {
-      const Observer* observe = nullptr;
-      std::optional<Runner> runner;
-    };
-    const auto state = std::make_shared<State>();
-    RunnerOptions options;
-    options.observe = [raw = state.get()](ValueId v, const TensorView& t) {
-      (*raw->observe)(v, t);
-    };
-    state->runner.emplace(g, options);
-    return [state](std::span<const Tensor> inputs, const Observer& observe) {
-      state->observe = &observe;
-      state->runner->run(inputs);
-    };
-  };
 }
 
 }  // namespace
@@ -155,9 +150,13 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
   app.add_flag("--bias-correction,!--no-bias-correction", o.quantize.correct_bias,
                "Adds to each bias what rounding takes from the mean of its channel; on")
       ->group(group);
-  app.add_option("--rounding", o.rounding,
-                 "How sums become codes: f32_even, fixed31_single or fixed31_double")
-      ->check(CLI::IsMember({"f32_even", "fixed31_single", "fixed31_double"}))
+  add_choice<std::optional<Rounding>>(
+      app, "--rounding", o.rounding,
+      {{"f32_even", Rounding::f32_even},
+       {"fixed31_single", Rounding::fixed31_single},
+       {"fixed31_double", Rounding::fixed31_double}},
+      "How sums become codes: f32_even, fixed31_single or fixed31_double; f32_even, or what the "
+      "target has")
       ->group(group);
   app.add_option("--keep-float", o.quantize.exclude,
                  "A node's name, an output's name or an operator that stays float")
@@ -165,57 +164,78 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
       ->group(group);
 }
 
-Calibration make_calibration(const Graph& g, const CalibrateOptions& o, const ImageOptions& image,
-                             const std::string& fallback) {
-  Calibration c;
-  c.threads = thread_count(o.threads);
-  c.make_runner = fast_runner();
-  const auto progress = std::make_shared<std::pair<std::string, std::unique_ptr<Progress>>>();
-  c.progress = [progress](std::string_view pass, std::size_t done, std::size_t all) {
-    if (progress->first != pass)
-      *progress = {std::string(pass), std::make_unique<Progress>(str("calibrating, ", pass))};
-    progress->second->update(done, all);
-    if (done == all) *progress = {};
-  };
-  std::vector<std::string> texts = o.sources;
-  if (texts.empty() && !fallback.empty() && g.inputs.size() == 1) texts = {fallback};
-  if (texts.empty()) {
-    warn(
-        "no --calibrate: RANDOM data stands in for samples; the int8 model's accuracy is "
-        "meaningless");
-    std::vector<std::vector<Tensor>> samples(16);
-    for (std::size_t i = 0; i < samples.size(); i++)
-      for (std::size_t k = 0; k < g.inputs.size(); k++)
-        samples[i].push_back(random_input(g[g.inputs[k]].type, 1 + i * g.inputs.size() + k));
-    c.count = samples.size();
-    c.sample = [samples = std::move(samples)](std::size_t i) { return samples[i]; };
-    return c;
-  }
+namespace {
+
+compile::Samples open_samples(const Graph& g, const std::vector<std::string>& texts,
+                              std::size_t limit, const ImageOptions& image) {
   const auto sources = std::make_shared<const std::vector<Source>>(open_sources(g, texts, image));
   const auto picked = std::make_shared<const std::vector<std::size_t>>(
-      pick_samples(sources->empty() ? 0 : sources->front().count, o.limit));
-  c.count = picked->size();
-  c.sample = [sources, picked](std::size_t i) {
-    std::vector<Tensor> out;
-    for (const Source& s : *sources) out.push_back(s.read((*picked)[i]));
-    return out;
+      pick_samples(sources->empty() ? 0 : sources->front().count, limit));
+  compile::Samples out;
+  out.count = picked->size();
+  out.get = [sources, picked](std::size_t i) {
+    std::vector<Tensor> tensors;
+    for (const Source& s : *sources) tensors.push_back(s.read((*picked)[i]));
+    return tensors;
   };
-  c.name = [sources, picked](std::size_t i) { return sources->front().name((*picked)[i]); };
-  return c;
+  out.name = [sources, picked](std::size_t i, std::size_t input) {
+    return (*sources)[input].name((*picked)[i]);
+  };
+  return out;
 }
 
-Graph quantise_model(const Graph& optimised, const CalibrateOptions& o, const ImageOptions& image,
-                     QuantizeReport* report, const std::string& fallback) {
-  QuantizeReport local;
-  QuantizeReport& r = report ? *report : local;
-  QuantizeOptions options = o.quantize;
-  options.rounding = o.rounding == "fixed31_single"   ? Rounding::fixed31_single
-                     : o.rounding == "fixed31_double" ? Rounding::fixed31_double
-                                                      : Rounding::f32_even;
-  Graph out = quantize(optimised, make_calibration(optimised, o, image, fallback), options, &r);
-  for (const std::string& w : r.warnings) warn(w);
-  for (const Unreadable& u : r.unreadable) warn(u.name + ": " + u.why);
+/// One line for the passes of calibration, which are what takes long.
+std::function<bool(const compile::Progress&)> shown_progress() {
+  struct Line {
+    std::string what;
+    std::unique_ptr<Progress> progress;
+  };
+  const auto line = std::make_shared<Line>();
+  return [line](const compile::Progress& p) {
+    if (p.stage != compile::Stage::quantise || p.part.empty()) {
+      line->progress.reset();
+      line->what.clear();
+      return true;
+    }
+    if (line->what != p.part) {
+      line->what = p.part;
+      line->progress = std::make_unique<Progress>(str("calibrating, ", p.part));
+    }
+    line->progress->update(p.done, p.of);
+    return true;
+  };
+}
+
+}  // namespace
+
+void set_calibration(compile::Options& to, const CalibrateOptions& o, const ImageOptions& image,
+                     int threads, const std::string& fallback) {
+  to.numbers = o.quantize;
+  to.rounding = o.rounding;
+  to.threads = thread_count(threads);
+  if (o.sources.empty() && fallback.empty()) return;
+  to.samples = [o, image, fallback](const Graph& g) {
+    return open_samples(g, o.sources.empty() ? std::vector<std::string>{fallback} : o.sources,
+                        o.limit, image);
+  };
+}
+
+compile::Compiled compile_shown(compile::Options options) {
+  options.progress = shown_progress();
+  const bool reads = !options.model.has_value();
+  compile::Compiled out = compile::compile(options);
+  if (reads)
+    for (const std::string& w : out.model.warnings) warn(options.source.path + ": " + w);
+  for (const std::string& w : out.warnings) warn(w);
   return out;
+}
+
+void warn_of_unused(const CalibrateOptions& o, const compile::Compiled& c) {
+  if (c.quantised_here) return;
+  const char* why = c.was_quantised ? "the model came quantised" : "nothing is quantised here";
+  if (!o.sources.empty()) warn(str("--calibrate changes nothing: ", why));
+  if (!o.quantize.exclude.empty()) warn(str("--keep-float changes nothing: ", why));
+  if (o.rounding) warn(str("--rounding changes nothing: ", why));
 }
 
 }  // namespace longshore

@@ -1,11 +1,13 @@
-// What `build` and `eval` have in common: where calibration samples come from, and quantising.
+// What the commands that quantise have in common: where calibration samples come from, how scales
+// are chosen.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "quantize/quantize.hpp"
+#include "compile/compile.hpp"
 #include "read/image.hpp"
 
 namespace longshore {
@@ -13,24 +15,25 @@ namespace longshore {
 struct CalibrateOptions {
   std::vector<std::string> sources;  // [NAME=]PATH
   std::size_t limit = 500;           // samples that are used
-  int threads = 0;                   // 0: as many as the machine has
-  std::string rounding = "f32_even";
+  std::optional<Rounding> rounding;  // absent: as the target has it
   QuantizeOptions quantize;
 };
 
-/// --calibrate, --calibrate-limit, --calibrator, --rounding, --keep-float.
+/// --calibrate, --calibrate-limit, --calibrator, --rounding, --keep-float, ...
 void add_calibrate_options(CLI::App&, CalibrateOptions&);
 
-/// The samples that the options name, a fixed random choice where there are more, for the inputs of
-/// `g`. A source is a data set (its training half), a folder of pictures or .npy files (or of
-/// folders of them), or one file; `fallback` stands in for no source, and seeded random data, said
-/// loudly, for neither. Progress goes to stderr.
-Calibration make_calibration(const Graph& g, const CalibrateOptions&, const ImageOptions&,
-                             const std::string& fallback = {});
+/// Fills in what these options say: samples, scales, threads (0: as many as the machine lends), and
+/// progress on stderr. A source is a data set (its training half), a folder of pictures or .npy
+/// files (or of folders of them), or one file; `fallback` stands in for no source. A fixed random
+/// choice is taken where there are more samples than the limit.
+void set_calibration(compile::Options&, const CalibrateOptions&, const ImageOptions&, int threads,
+                     const std::string& fallback = {});
 
-/// The optimised float graph quantised as the options say; warnings go to stderr.
-Graph quantise_model(const Graph& optimised, const CalibrateOptions&, const ImageOptions&,
-                     QuantizeReport* report = nullptr, const std::string& fallback = {});
+/// compile::compile with progress and warnings on stderr. Messages name the file once.
+compile::Compiled compile_shown(compile::Options);
+
+/// Says so where the options ask for calibration and there was none.
+void warn_of_unused(const CalibrateOptions&, const compile::Compiled&);
 
 /// `threads`, or for 0 as many as the machine lends.
 int thread_count(int threads);

@@ -3,18 +3,16 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
 #include "compare_inject.hpp"
 #include "compare_report.hpp"
+#include "compile/bundle_file.hpp"
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
 #include "model_options.hpp"
-#include "optimize/optimize.hpp"
-#include "program/bundle.hpp"
+#include "option_types.hpp"
 #include "progress.hpp"
-#include "quantize/import.hpp"
 
 namespace longshore::commands {
 namespace {
@@ -23,7 +21,7 @@ struct Options {
   ModelOptions model;
   InputOptions inputs;
   CalibrateOptions calibrate;
-  std::string on, data, feed = "single";
+  std::string on = "auto", data, feed = "single";
   std::size_t limit = 0;
   std::optional<std::uint64_t> inject;
   bool json = false, all = false;
@@ -72,20 +70,22 @@ Samples samples_for(const Options& o, const ReadResult& model) {
             static constexpr float factors[] = {1, 4, 0.25f, 16};
             std::vector<Tensor> out;
             for (std::size_t k = 0; k < graph.inputs.size(); k++)
-              out.push_back(scaled(
-                  random_input(graph[graph.inputs[k]].type, seed + i * graph.inputs.size() + k),
-                  factors[i % std::size(factors)]));
+              out.push_back(scaled(compile::random_input(graph[graph.inputs[k]].type,
+                                                         seed + i * graph.inputs.size() + k),
+                                   factors[i % std::size(factors)]));
             return out;
           }};
 }
 
 int finish(const Options& o, const CompareReport& report) {
-  if (o.json)
-    std::cout
-        << to_json(report, o.all).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-        << "\n";
-  else
+  Progress::clear();
+  if (o.json) {
+    nlohmann::json j = to_json(report, o.all);
+    j["warnings"] = warnings();
+    print_json(j);
+  } else {
     show(std::cout, report, o.all ? std::numeric_limits<std::size_t>::max() : 20);
+  }
   return report.ok() || !report.exact ? exit_code::yes : exit_code::no;
 }
 
@@ -127,8 +127,7 @@ int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
 }
 
 /// int8 against float: where quantisation loses what.
-int compare_int8(const Options& o, const ReadResult& model, const Graph& plain) {
-  const Graph quantised = quantise_model(plain, o.calibrate, o.inputs.image);
+int compare_int8(const Options& o, const ReadResult& model, const compile::Compiled& c) {
   const Samples samples = samples_for(o, model);
   CompareReport report;
   report.file = o.model.path;
@@ -138,13 +137,8 @@ int compare_int8(const Options& o, const ReadResult& model, const Graph& plain) 
   report.samples = samples.count;
   std::vector<std::vector<Tensor>> in;
   for (std::size_t i = 0; i < samples.count; i++) in.push_back(samples.get(i));
-  report.layers = compare_precision(plain, quantised, in);
+  report.layers = compare_precision(c.optimised, c.graph, in);
   return finish(o, report);
-}
-
-bool is_bundle_file(const std::string& path) {
-  const Result<SharedBlob> file = map_file(path);
-  return file.ok() && is_bundle((*file)->bytes());
 }
 
 int report_injected(const Options& o, const InjectReport& r) {
@@ -164,7 +158,8 @@ int report_injected(const Options& o, const InjectReport& r) {
                      {"why", r.why},
                      {"readers", r.readers},
                      {"other_weights", r.other_weights}};
-    std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    j["warnings"] = warnings();
+    print_json(j);
   } else {
     std::cout << r.change.text << (r.layers.empty() ? "" : " (layer '" + r.layers.front() + "')")
               << "\n"
@@ -186,7 +181,7 @@ int compare_sim(const Options& o, const ReadResult& model) {
 
 int run(const Options& o) {
   const ReadResult model = load_model(o.model, o.inputs);
-  const bool bundle = is_bundle_file(o.model.path);
+  const std::optional<compile::BundleFile> bundle = compile::open_bundle(o.model.path);
   if (!bundle && o.on == "sim")
     fail(Code::bad_argument, "--on sim needs a bundle made by build, ", o.model.path,
          " is a model");
@@ -196,17 +191,19 @@ int run(const Options& o) {
   if (bundle && !o.calibrate.sources.empty())
     fail(Code::bad_argument, "--calibrate is for models; ", o.model.path,
          " is a bundle and quantised as it is");
-  if (bundle && o.on != "cpu") {
-    const Result<Bundle> opened = Bundle::open(o.model.path);
-    require(opened.status());
-    if (o.on == "sim" || o.inject || !opened->section(Section::target).empty())
-      return compare_sim(o, model);
-  }
+  if (bundle && o.on != "cpu" &&
+      (o.on == "sim" || o.inject || !bundle->bundle.section(Section::target).empty()))
+    return compare_sim(o, model);
   if (bundle) return compare_cpu(o, model, model.graph);
-  const Graph plain = optimize(import_quantised(model.graph));
-  if (!o.calibrate.sources.empty() && o.on.empty()) return compare_int8(o, model, plain);
-  if (o.calibrate.sources.empty()) return compare_cpu(o, model, plain);
-  return compare_cpu(o, model, quantise_model(plain, o.calibrate, o.inputs.image));
+  compile::Options options;
+  options.source.path = o.model.path;
+  options.model = model;
+  options.last = compile::Stage::quantise;
+  set_calibration(options, o.calibrate, o.inputs.image, 0);
+  const compile::Compiled c = compile_shown(options);
+  warn_of_unused(o.calibrate, c);
+  if (c.quantised_here && o.on == "auto") return compare_int8(o, model, c);
+  return compare_cpu(o, model, c.graph);
 }
 
 std::function<int()> setup(CLI::App& app) {
@@ -220,8 +217,9 @@ std::function<int()> setup(CLI::App& app) {
                  "Samples that are compared, spread evenly; 10 of a data set, 3 random ones")
       ->check(CLI::PositiveNumber);
   app.add_option("--on", o->on,
-                 "What is held against the reference: sim (bundles; the default there) or cpu")
-      ->check(CLI::IsMember({"sim", "cpu"}));
+                 "What is held against the reference: sim or cpu; auto: sim for bundles of an NPU, "
+                 "int8 against float with --calibrate, else cpu")
+      ->check(CLI::IsMember({"auto", "sim", "cpu"}));
   app.add_option("--feed", o->feed,
                  "With --on cpu: single (each node gets the reference's inputs) or entire")
       ->check(CLI::IsMember({"single", "entire"}));

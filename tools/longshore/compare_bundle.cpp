@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "program/bundle.hpp"
+#include "compile/bundle_file.hpp"
+#include "compile/compile.hpp"
 #include "program/codec.hpp"
 #include "progress.hpp"
 #include "read/read.hpp"
@@ -19,6 +20,26 @@ bool same(const Program& a, const Program& b) {
   return encode(a) == encode(b) && std::ranges::equal(bytes(a), bytes(b));
 }
 
+/// A view has the bytes of its input and no place of its own: what other dims make of them is held
+/// against the reference.
+void add_views(const Graph& g, std::span<const Tensor> inputs, Values& values) {
+  const auto bytes_of = [&](ValueId v) -> const Tensor* {
+    if (const Tensor* t = g.constant(v)) return t;
+    for (std::size_t i = 0; i < g.inputs.size(); i++)
+      if (g.inputs[i] == v) return &inputs[i];
+    const auto it = values.find(g[v].name);
+    return it == values.end() ? nullptr : &it->second;
+  };
+  for (const Node& n : g.nodes) {
+    const ValueId v = n.output();
+    if (!n.op->view || v == no_value || values.contains(g[v].name)) continue;
+    const std::optional<Shape> shape = g[v].type.shape();
+    const Tensor* from = bytes_of(n.inputs[0]);
+    if (from && shape && shape->elements() == from->elements())
+      values[g[v].name] = {g[v].type.dtype, *shape, from->blob};
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> ComparedBundle::nodes_of(std::size_t layer) const {
@@ -31,41 +52,48 @@ std::vector<std::string> ComparedBundle::nodes_of(std::size_t layer) const {
 }
 
 ComparedBundle compile_compared(const std::string& file, Graph graph, const Target& target) {
+  compile::Options options;
+  options.model.emplace().graph = std::move(graph);
+  options.source.path = file;
+  options.first = compile::Stage::place;
+  options.target = target;
+  options.taps = true;
+  options.verify = options.predict = false;
+  compile::Compiled c = compile::compile(options);
   ComparedBundle out;
   out.file = file;
-  out.graph = std::move(graph);
+  out.graph = std::move(c.graph);
   out.target = target;
-  const plan::Plan plan = plan::make_plan(place(out.graph, target));
-  for (std::size_t i = 0; i < plan.placement.nodes.size(); i++)
-    if (plan.placement.nodes[i].unit == Unit::npu) out.npu.insert(i);
-  for (const plan::Layer& l : plan.layers)
+  for (std::size_t i = 0; i < c.plan.placement.nodes.size(); i++)
+    if (c.plan.placement.nodes[i].on_npu()) out.npu.insert(i);
+  for (const plan::Layer& l : c.plan.layers)
     for (const plan::Stage& stage : l.stages) out.layers[l.head()].insert(stage.node);
-  out.tapped = lower::lower_tapped(plan);
-  out.program = lower::remove_taps(*out.tapped);
+  out.tapped = std::move(c.tapped);
+  for (ValueId v : out.tapped->without_bytes) out.without_bytes.insert(out.graph[v].name);
+  out.program = std::move(c.program);
   return out;
 }
 
 ComparedBundle open_compared(const std::string& path) {
-  const Result<Bundle> bundle = Bundle::open(path);
-  require(bundle.status());
-  Result<Program> program = bundle->program();
-  require(program.status(), path);
+  std::optional<compile::BundleFile> bundle = compile::open_bundle(path);
+  if (!bundle) fail(Code::bad_argument, path, ": a bundle made by build expected, it is a model");
   Graph graph = read_bundle_graph(path).graph;
-  if (!program->machine.present) {
+  if (!bundle->program.machine.present) {
     ComparedBundle out;
     out.file = path;
     out.graph = std::move(graph);
-    out.program = std::move(*program);
+    out.program = std::move(bundle->program);
     return out;
   }
-  ComparedBundle out = compile_compared(
-      path, std::move(graph), parse_target(bundle->text(Section::target), path + ": target"));
-  if (!same(out.program, *program))
+  ComparedBundle out =
+      compile_compared(path, std::move(graph),
+                       parse_target(bundle->bundle.text(Section::target), path + ": target"));
+  if (!same(out.program, bundle->program))
     fail(
         Code::bad_model, path,
         ": its program is not what this version of longshore makes of its graph and target, so its "
         "layers cannot be looked at: build it anew");
-  out.program = std::move(*program);
+  out.program = std::move(bundle->program);
   return out;
 }
 
@@ -96,6 +124,7 @@ void BundleComparison::add(std::span<const Tensor> inputs) {
   const lower::Tapped& taps = *bundle_.tapped;
   for (std::size_t i = 0; i < taps.values.size(); i++)
     values[bundle_.graph[taps.values[i]].name] = tapped_.value(taps.at[i]);
+  add_views(bundle_.graph, inputs, values);
   const std::size_t sample = layers_.samples();
   const std::vector<Tensor> want = layers_.add_entire(inputs, values);
   for (std::size_t i = 0; i < want.size(); i++)
@@ -111,20 +140,18 @@ CompareReport BundleComparison::report() const {
   r.layers = layers_.layers();
   r.layers.insert(r.layers.end(), outputs_.begin(), outputs_.end());
   r.npu = bundle_.npu;
-  // A view on the NPU has the bytes of its input and no place of its own.
-  for (const std::string& name : layers_.missing()) {
-    const auto view = std::ranges::any_of(bundle_.graph.nodes, [&](const Node& n) {
-      return n.op->form == Form::view && bundle_.graph[n.output()].name == name;
-    });
-    if (!view) r.missing.push_back(name);
-  }
+  for (const std::string& name : layers_.missing())
+    if (!bundle_.without_bytes.contains(name)) r.missing.push_back(name);
   return r;
 }
 
 CompareReport compare_simulator(const ComparedBundle& b, std::size_t samples,
                                 const SampleSource& sample) {
-  require(verified(b.program), b.file);
-  require(verified(b.tapped->program), b.file + ": tap variant");
+  // Both were made here, of a graph and a target that were read: a refusal is our fault.
+  for (const Program* p : {&b.program, &b.tapped->program})
+    for (const Refusal& r : verify(*p, 1))
+      fail(Code::internal, b.file, ": this is a bug: the verifier refuses the program",
+           p == &b.program ? ": " : " with taps: ", r.text);
   BundleComparison comparison(b, b.program, b.tapped->program);
   Progress progress("comparing");
   for (std::size_t i = 0; i < samples; i++) {

@@ -23,6 +23,8 @@ struct ComparedBundle {
   std::optional<lower::Tapped>
       tapped;                 // the same with stores of every layer; not for the CPU alone
   std::set<std::size_t> npu;  // nodes that run on the NPU
+  /// Values that show bytes of what the CPU made: nothing of the NPU is in them.
+  std::set<std::string, std::less<>> without_bytes;
   /// By the first node of an NPU layer, which names it in instructions: all that run in it. A
   /// Concat can run as the last step of several.
   std::map<std::size_t, std::set<std::size_t>> layers;

@@ -57,7 +57,7 @@ Trial try_change(const ComparedBundle& b, const Injection& change, std::size_t l
   std::vector<std::vector<Tensor>> tried;
   try {
     BundleComparison comparison(b, shipped, tapped);
-    for (std::size_t i = 0; i < most && (i < least || comparison.report().ok()); i++) {
+    for (std::size_t i = 0; i < most && (i < least || !comparison.report().differs()); i++) {
       tried.push_back(sample(i));
       comparison.add(tried.back());
     }
@@ -91,7 +91,7 @@ bool shows(const Trial& trial, bool other_weights, InjectReport& r) {
   if (!trial.stopped.empty()) {
     r.verdict = "stopped";
     r.why = where + trial.stopped;
-  } else if (!trial.report.ok()) {
+  } else if (trial.report.differs()) {
     r.verdict = "different";
     r.why = where + describe(*total(trial.report.layers).first);
   }
@@ -121,20 +121,22 @@ ChangeEffect decide(const ComparedBundle& b, std::uint64_t seed, std::size_t sam
     progress.update(nets + 1, most);
   }
   if (nets == nets_for_places && is_place(r.change.role) && effect.changed_bytes == 0)
-    j = {dead, str("the operand has no effect in this place: with ", nets,
-                   " random draws of all weights, the instruction writes the same bytes")};
+    j = {not_shown, str("with ", nets,
+                        " random draws of all weights, the instruction writes the same bytes in "
+                        "this place; this is no proof")};
   r.comparison = own.report;
   r.other_weights = false;
-  r.verdict = j.verdict == timing_only ? "timing-only" : j.verdict == dead ? "dead" : "unnoticed";
+  r.verdict = j.verdict == timing_only ? "timing-only"
+              : j.verdict == dead      ? "dead"
+              : j.verdict == not_shown ? "not shown"
+                                       : "unnoticed";
   r.why = j.why;
   return effect;
 }
 
 }  // namespace
 
-std::string InjectReport::instruction() const {
-  return str(name(change.queue), "[", change.index, "]");
-}
+std::string InjectReport::instruction() const { return change.instruction; }
 
 std::string InjectReport::operation() const {
   return name(change.program.queues[static_cast<int>(change.queue)][change.index].operation);

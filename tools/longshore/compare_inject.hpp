@@ -11,7 +11,8 @@ namespace longshore {
 struct InjectReport {
   Injection change;
   std::vector<std::string> layers;  // nodes of the layer that the instruction belongs to
-  std::string verdict;  // different, stopped, dead, timing-only, refused by the verifier, unnoticed
+  /// different, stopped, dead, timing-only, refused by the verifier, not shown, unnoticed
+  std::string verdict;
   std::string why;
   std::vector<std::string> readers;  // nodes of layers that read bytes that differ
   CompareReport comparison;          // empty where the program was refused

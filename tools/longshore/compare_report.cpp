@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
+#include "say.hpp"
 
 namespace longshore {
 namespace {
@@ -25,8 +26,7 @@ std::string shortest(double x, int digits) {
 }
 
 std::string fitted(std::string text, std::size_t width, bool right) {
-  if (text.size() > width)
-    text = "..." + text.substr(text.size() - width + 3);  // the end tells names apart
+  text = short_name(text, width);
   return right ? std::string(width - text.size(), ' ') + text
                : text + std::string(width - text.size(), ' ');
 }
@@ -57,10 +57,8 @@ std::size_t nodes_of(const CompareReport& r) {
   return nodes.size();
 }
 
-nlohmann::json number(double x) {
-  if (std::isfinite(x)) return x;
-  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
-}
+/// Null where it is not finite: no noise at all, or NaN among the elements.
+nlohmann::json number(double x) { return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(); }
 
 nlohmann::json index_of(const Shape& s) {
   nlohmann::json out = nlohmann::json::array();
@@ -98,10 +96,10 @@ void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
   }
   if (shown > 0 && shown < sorted.size() && !r.exact)
     out << "(" << sorted.size() - shown << " better layers are not shown: --all)\n";
-  if (!r.missing.empty()) {
-    out << r.missing.size() << " values have no counterpart, the first is '" << r.missing.front()
-        << "'\n";
-  }
+  for (const NotCompared& m : r.missing)
+    out << "not compared: '" << m.value << "'"
+        << (m.reason.empty() ? ", which " + r.got + " never gave" : ": " + m.reason) << "\n";
+  if (r.layers.empty()) out << "no layer was compared\n";
   if (!r.exact) return;
   out << nodes_of(r) << " layers, " << r.npu.size() << " of them on the NPU; " << t.bytes
       << " bytes compared, " << t.different_bytes << " different\n";
@@ -125,6 +123,9 @@ nlohmann::json to_json(const CompareReport& r, bool by_layer) {
       first["want"] = number(d.first->want);
     }
   }
+  nlohmann::json missing = nlohmann::json::array();
+  for (const NotCompared& m : r.missing)
+    missing.push_back({{"value", m.value}, {"reason", m.reason}});
   nlohmann::json j = {{"file", r.file},
                       {"got", r.got},
                       {"want", r.want},
@@ -135,7 +136,7 @@ nlohmann::json to_json(const CompareReport& r, bool by_layer) {
                       {"different_bytes", t.different_bytes},
                       {"different_layers", t.different_layers},
                       {"first_difference", first},
-                      {"not_compared", r.missing}};
+                      {"not_compared", missing}};
   if (!by_layer) return j;
   nlohmann::json list = nlohmann::json::array();
   for (const LayerDifference& l : r.layers) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <iosfwd>
 #include <set>
 #include <string>
@@ -15,10 +16,15 @@ struct CompareReport {
   std::string file, got, want;  // "the simulator", "the quantised reference"
   std::size_t samples = 0;
   std::vector<LayerDifference> layers;
-  std::set<std::size_t> npu;         // positions of nodes that ran on the NPU
-  std::vector<std::string> missing;  // values that were not compared
-  bool exact = true;                 // false: precisions are compared, and differences are no fault
-  bool ok() const { return total(layers).different_layers == 0; }
+  std::set<std::size_t> npu;  // positions of nodes that ran on the NPU
+  std::vector<NotCompared> missing;
+  bool exact = true;  // false: precisions are compared, and differences are no fault
+  bool differs() const { return total(layers).different_layers > 0; }
+  /// Nothing differs, and nothing was left out. What compared nothing has shown nothing.
+  bool ok() const {
+    return !layers.empty() && (!exact || !differs()) &&
+           std::ranges::all_of(missing, [](const NotCompared& m) { return !m.reason.empty(); });
+  }
 };
 
 /// Bytes and the first difference, then the worst layers first: all of them, or the worst `rows`.

@@ -1,27 +1,22 @@
 #include "engine.hpp"
 
 #include "base/error.hpp"
-#include "base/file.hpp"
-#include "lower/cpu.hpp"
-#include "measure/runner.hpp"
-#include "optimize/optimize.hpp"
-#include "program/bundle.hpp"
-#include "quantize/import.hpp"
+#include "option_types.hpp"
 
 namespace longshore {
 namespace {
 
 /// The dims that the inputs really have.
-Graph specialised(const Graph& g, const std::vector<Tensor>& inputs) {
-  InferOptions options;
+std::map<std::string, Shape> shapes_of(const Graph& g, const std::vector<Tensor>& inputs) {
+  std::map<std::string, Shape> out;
   for (std::size_t i = 0; i < inputs.size(); i++) {
     const Value& v = g[g.inputs[i]];
     if (inputs[i].dtype != v.type.dtype)
       fail(Code::bad_argument, "input '", v.name, "' is ", print(v.type), ", found ",
            print(TensorType(inputs[i].dtype, inputs[i].shape)));
-    options.input_shapes[v.name] = inputs[i].shape;
+    out[v.name] = inputs[i].shape;
   }
-  return infer(g, options);
+  return out;
 }
 
 /// Unknown dims are 1.
@@ -35,95 +30,118 @@ Tensor zeros(const TensorType& type) {
 
 }  // namespace
 
+void add_on_option(CLI::App& app, std::string& on) {
+  app.add_option("--on", on,
+                 "auto, cpu, reference, or sim (bundles for an NPU); auto: sim where it can")
+      ->check(CLI::IsMember({"auto", "cpu", "reference", "sim"}));
+}
+
 void add_engine_options(CLI::App& app, EngineOptions& o) {
   add_model_options(app, o.model);
-  app.add_option("--precision", o.precision, "float32, bf16 or int8; as the file has it")
-      ->check(CLI::IsMember({"float32", "bf16", "int8"}));
+  app.add_option("--precision", o.precision, "float32 or int8; as the file has it")
+      ->check(CLI::IsMember({"float32", "int8"}));
   app.add_option("--threads", o.threads, "As many as the process may use")
       ->check(CLI::Range(1, 256));
+  add_on_option(app, o.on);
   add_calibrate_options(app, o.calibrate);
 }
 
-ModelEngine::ModelEngine(const EngineOptions& o) {
-  if (o.precision == "bf16")
-    fail(
-        Code::unsupported,
-        "--precision bf16: there are no bf16 kernels for this CPU yet; float32 and int8 are there");
+ModelEngine::ModelEngine(const EngineOptions& o) : path_(o.model.path) {
   ReadResult model = load_model(o.model, o.inputs);
   for (const auto& [name, tensor] : o.given) model.defaults[name] = tensor;
   for (const std::string& name : o.zero)
     for (ValueId v : model.graph.inputs)
       if (model.graph[v].name == name) model.defaults.try_emplace(name, zeros(model.graph[v].type));
   inputs_ = make_inputs(model, o.inputs);
-  graph_ = model.graph;
-  try {
-    load(o);
-  } catch (const Error& e) {
-    fail(e.code(), o.model.path, ": ", e.what());
-  }
+  with_file(path_, [&] { load(o, model); });
   for (const Tensor& t : inputs_) views_.push_back(t.view());
 }
 
-void ModelEngine::load(const EngineOptions& o) {
-  Result<SharedBlob> file = map_file(o.model.path);
-  require(file.status());
-  const bool bundle = is_bundle((*file)->bytes());
-  std::optional<Program> program;
-  if (bundle && o.on != "reference") {
-    Result<Bundle> opened = Bundle::open(*file);
-    require(opened.status());
-    Result<Program> decoded = opened->program();
-    require(decoded.status());
-    const bool npu = decoded->machine.present;
-    if (o.on == "sim" && !npu)
-      fail(Code::bad_argument,
-           "--on sim: the bundle is for the CPU; build it with --target of an NPU");
-    const bool as_built = o.model.dims.empty() && o.model.input_values.empty();
-    if (npu && o.on != "cpu" && !as_built)
-      fail(Code::bad_argument, "--dim and --input-value were fixed when the bundle was built");
-    // The CPU runs an NPU's bundle from its graph.
-    if (as_built && (o.on == "cpu" ? !npu : true)) program = std::move(*decoded);
-  } else if (o.on == "sim") {
-    fail(Code::bad_argument, "--on sim needs a bundle made by build for an NPU; this is a model");
+std::optional<Program> ModelEngine::shipped(const EngineOptions& o,
+                                            std::optional<compile::BundleFile> bundle) {
+  if (!bundle) {
+    if (o.on == "sim")
+      fail(Code::bad_argument, path_,
+           ": --on sim needs a bundle made by build for an NPU; this is a model");
+    return {};
   }
+  const bool npu = bundle->program.machine.present;
+  target_ = npu ? bundle->program.machine.name : "cpu";
+  if (o.on == "reference") return {};
+  if (o.on == "sim" && !npu)
+    fail(Code::bad_argument, path_,
+         ": --on sim: the bundle is for the CPU; build it with --target of an NPU");
+  const bool as_built =
+      o.model.dims.empty() && o.model.shapes.empty() && o.model.input_values.empty();
+  if (npu && o.on != "cpu" && !as_built)
+    fail(Code::bad_argument, path_,
+         ": --dim, --shape and --input-value were fixed when the bundle was built");
+  // The CPU runs an NPU's bundle from its graph.
+  if (!as_built || (npu && o.on == "cpu")) return {};
+  return std::move(bundle->program);
+}
+
+void ModelEngine::load(const EngineOptions& o, const ReadResult& model) {
+  std::optional<compile::BundleFile> opened = compile::open_bundle(path_);
+  const bool bundle = opened.has_value();
+  if (bundle && !o.calibrate.sources.empty())
+    fail(Code::bad_argument, "--calibrate is for models; ", path_,
+         " is a bundle and quantised as it is");
+  std::optional<Program> program = shipped(o, std::move(opened));
   where_ = o.on == "reference" ? "reference" : program && program->machine.present ? "sim" : "cpu";
-  precision_ = "float32";
-  if (!bundle) graph_ = import_quantised(graph_);
-  for (const Value& v : graph_.values)
-    if (v.type.quantised()) precision_ = "int8";
-  if (o.precision == "float32" && precision_ == "int8")
-    fail(Code::unsupported,
-         "--precision float32: the file holds a quantised model, not its float form");
-  const bool quantise = o.precision == "int8" && precision_ != "int8";
+
+  compile::Options options;
+  options.source.path = path_;
+  options.model = model;
+  options.last = compile::Stage::import;
+  if (bundle) options.first = compile::Stage::place;  // its graph is as it shall be
+  const bool came_quantised = compile::quantised(compile_shown(options).imported);
+  if (o.precision == "float32" && came_quantised)
+    fail(Code::unsupported, path_,
+         ": --precision float32: the file holds a quantised model, not its float form");
+  const bool quantise = o.precision == "int8" && !came_quantised;
   if (bundle && quantise)
-    fail(Code::unsupported, "--precision int8: the bundle was built in float32");
-  bool open = false;
-  for (ValueId v : graph_.inputs) open |= !graph_[v].type.shape().has_value();
-  if (!program || open) {
+    fail(Code::unsupported, path_, ": --precision int8: the bundle was built in float32");
+  precision_ = came_quantised || quantise ? "int8" : "float32";
+
+  graph_ = model.graph;
+  if (!program || !compile::open_dims(model.graph).empty()) {
     program.reset();
-    graph_ = specialised(graph_, inputs_);
-    if (quantise) {
-      CalibrateOptions calibrate = o.calibrate;
-      calibrate.threads = o.threads;
-      graph_ = quantise_model(optimize(graph_), calibrate, o.inputs.image);
-      precision_ = "int8";
-    } else if (where_ == "cpu" && !bundle) {
-      graph_ = optimize(graph_);
-    }
+    options.model->graph = compile::with_shapes(model.graph, shapes_of(model.graph, inputs_));
+    const bool plain = where_ == "reference" && !quantise;  // the operators as they stand
+    options.last = plain                   ? compile::Stage::import
+                   : where_ == "reference" ? compile::Stage::quantise
+                                           : compile::Stage::lower;
+    options.quantise = quantise ? compile::Quantise::always : compile::Quantise::never;
+    set_calibration(options, o.calibrate, o.inputs.image, o.threads);
+    compile::Compiled compiled = compile_shown(options);
+    warn_of_unused(o.calibrate, compiled);
+    graph_ = std::move(compiled.graph);
+    if (where_ != "reference") program = std::move(compiled.program);
+  } else if (program && !program->machine.present) {
+    for (const Step& step : program->steps) host_us_ += step.cost_us;
   }
   if (where_ == "reference") return;
   threads_ = o.threads > 0 ? o.threads : usable_cores();
-  start(program ? std::move(*program) : lower::lower_cpu(graph_));
+  start(std::move(*program));
 }
 
 void ModelEngine::start(Program program) {
-  LoadOptions options;
-  options.operators = operator_table();
-  Result<Model> loaded = Model::load(std::move(program), options);
-  require(loaded.status());
-  Result<Context> context = Context::create(*loaded, threads_);
-  require(context.status());
+  const Model loaded = compile::load(std::move(program), path_);
+  Result<Context> context = Context::create(loaded, threads_);
+  require(context.status(), path_);
   context_.emplace(std::move(*context));
+}
+
+std::string ModelEngine::clock() const {
+  if (where_ == "sim") return "simulator of " + target_ + ", timed on this machine";
+  return where_ == "reference" ? "reference kernels on this CPU, measured" : "this CPU, measured";
+}
+
+std::optional<double> ModelEngine::predicted_ms() const {
+  if (const Timing* t = timing()) return t->total_ns / 1e6;
+  if (host_us_ > 0) return host_us_ / 1e3;
+  return {};
 }
 
 std::vector<std::string> ModelEngine::input_names() const {
@@ -149,7 +167,7 @@ void ModelEngine::set_input(std::size_t i, Tensor tensor) {
 
 void ModelEngine::run() {
   if (context_)
-    require(context_->run(views_));
+    require(context_->run(views_), path_);
   else
     reference_ = evaluate(graph_, inputs_);
 }

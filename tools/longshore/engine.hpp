@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate.hpp"
+#include "compile/bundle_file.hpp"
 #include "model_options.hpp"
 #include "run/context.hpp"
 
@@ -27,6 +28,8 @@ struct EngineOptions {
 
 /// --precision, --on, --threads, the model's and the inputs' options.
 void add_engine_options(CLI::App&, EngineOptions&);
+/// --on auto, cpu, reference or sim.
+void add_on_option(CLI::App&, std::string& on);
 
 /// A model, its inputs, and the thing that runs it.
 class ModelEngine {
@@ -34,11 +37,17 @@ class ModelEngine {
   explicit ModelEngine(const EngineOptions&);
 
   const std::string& where() const { return where_; }  // cpu, reference or sim
+  /// Whose clock a measured time is: this machine's in any case; of sim it is the simulator's work.
+  std::string clock() const;
   const std::string& precision() const { return precision_; }
   int threads() const { return threads_; }
   const std::vector<Tensor>& inputs() const { return inputs_; }
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
+  /// The target that a bundle was built for; empty for models.
+  const std::string& target() const { return target_; }
+  /// What the target takes, as `build` predicts it, in ms; for bundles, after a run.
+  std::optional<double> predicted_ms() const;
   /// Predicted time of one run on the target, for --on sim.
   const Timing* timing() const { return context_ ? context_->timing() : nullptr; }
   /// The program of --on cpu and sim.
@@ -52,12 +61,15 @@ class ModelEngine {
   std::vector<Tensor> outputs() const;
 
  private:
-  void load(const EngineOptions&);
+  void load(const EngineOptions&, const ReadResult&);
+  /// The bundle's own program, if that is what runs.
+  std::optional<Program> shipped(const EngineOptions&, std::optional<compile::BundleFile>);
   void start(Program);
 
   Graph graph_;
-  std::string where_, precision_;
+  std::string path_, where_, precision_, target_;
   int threads_ = 1;
+  double host_us_ = 0;  // of a bundle for the CPU: the sum of its steps' prices
   std::vector<Tensor> inputs_, reference_;
   std::vector<TensorView> views_;
   std::optional<Context> context_;

@@ -13,12 +13,10 @@
 #include "command.hpp"
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
+#include "compile/bundle_file.hpp"
+#include "engine.hpp"
 #include "model_options.hpp"
-#include "lower/cpu.hpp"
-#include "optimize/optimize.hpp"
-#include "program/bundle.hpp"
 #include "progress.hpp"
-#include "quantize/import.hpp"
 #include "run/context.hpp"
 
 namespace longshore::commands {
@@ -28,7 +26,7 @@ struct Options {
   ModelOptions model;
   CalibrateOptions calibrate;
   ImageOptions image;
-  std::string data, on = "cpu", precision;
+  std::string data, on = "auto", precision;
   std::size_t limit = 0;
   int threads = 0;
   bool json = false, compare = false, report = false, training = false;
@@ -52,21 +50,8 @@ MakeEngine engine_for(const Graph& g, const std::string& on) {
 
 /// The program of a bundle that was built for an NPU, on the simulator; one context for each
 /// thread.
-MakeEngine simulator_for(const std::string& path) {
-  Result<Bundle> bundle = Bundle::open(path);
-  if (!bundle.ok())
-    fail(Code::bad_argument, "--on sim needs a bundle made by build: ", path, ": ",
-         bundle.status().text());
-  Result<Program> program = bundle->program();
-  require(program.status(), path);
-  if (!program->machine.present)
-    fail(Code::bad_argument, "--on sim: the bundle ", path,
-         " is for the CPU; build it with --target of an NPU");
-  LoadOptions options;
-  options.operators = operator_table();
-  Result<Model> loaded = Model::load(std::move(*program), options);
-  require(loaded.status(), path);
-  const auto model = std::make_shared<const Model>(std::move(*loaded));
+MakeEngine simulator_for(Program program, const std::string& path) {
+  const auto model = std::make_shared<const Model>(compile::load(std::move(program), path));
   return [model] {
     Result<Context> created = Context::create(*model, 1);
     require(created.status());
@@ -169,8 +154,22 @@ int run(const Options& o) {
   if (model.graph.inputs.size() != 1)
     fail(Code::bad_argument, o.model.path, ": eval needs a model with one input, this one has ",
          model.graph.inputs.size());
-  const MakeEngine simulator = o.on == "sim" ? simulator_for(o.model.path) : MakeEngine{};
-  const Graph plain = optimize(import_quantised(model.graph));
+  std::optional<compile::BundleFile> bundle = compile::open_bundle(o.model.path);
+  const bool npu = bundle && bundle->program.machine.present;
+  if (o.on == "sim" && !npu)
+    fail(Code::bad_argument, "--on sim needs a bundle made by build for an NPU; ", o.model.path,
+         bundle ? " is for the CPU" : " is a model");
+  if (bundle && !o.calibrate.sources.empty())
+    fail(Code::bad_argument, "--calibrate is for models; ", o.model.path,
+         " is a bundle and quantised as it is");
+  const std::string on = o.on != "auto" ? o.on : npu ? "sim" : "cpu";
+  const MakeEngine simulator =
+      on == "sim" ? simulator_for(std::move(bundle->program), o.model.path) : MakeEngine{};
+  compile::Options options;
+  options.source.path = o.model.path;
+  options.model = model;
+  options.last = compile::Stage::optimise;
+  const Graph plain = bundle ? model.graph : compile_shown(options).graph;
   const TensorType input = plain[plain.inputs[0]].type;
   DatasetRequest request;
   request.training = o.training;
@@ -183,8 +182,7 @@ int run(const Options& o) {
   const std::size_t count = picked.size();
   Graph graph = plain;
   QuantizeReport report;
-  const bool was_quantised = std::any_of(plain.values.begin(), plain.values.end(),
-                                         [](const Value& v) { return v.type.quantised(); });
+  const bool was_quantised = compile::quantised(plain);
   const std::string precision = !o.precision.empty() ? o.precision
                                 : was_quantised      ? "int8"
                                                      : "float32";
@@ -200,20 +198,29 @@ int run(const Options& o) {
     if (o.calibrate.sources.empty() && !has_training_half)
       fail(Code::bad_argument, "--precision int8 needs --calibrate: the data set ", o.data,
            " has no training half to calibrate on");
-    CalibrateOptions calibrate = o.calibrate;
-    calibrate.threads = o.threads;
-    graph = quantise_model(plain, calibrate, o.image, &report, o.data);
+    if (bundle)
+      fail(Code::unsupported, "--precision int8: the bundle ", o.model.path,
+           " was built in float32");
+    options.last = compile::Stage::quantise;
+    options.quantise = compile::Quantise::always;
+    set_calibration(options, o.calibrate, o.image, o.threads, o.data);
+    const compile::Compiled c = compile_shown(options);
+    graph = c.graph;
+    report = c.quantisation;
     if (o.report) std::cerr << print(report);
+  } else if (!o.calibrate.sources.empty()) {
+    warn(was_quantised ? "--calibrate changes nothing: the model came quantised"
+                       : "--calibrate changes nothing without --precision int8");
   }
-  const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, o.on),
-                           o.compare ? engine_for(plain, o.on) : MakeEngine{});
+  const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, on),
+                           o.compare ? engine_for(plain, on == "sim" ? "cpu" : on) : MakeEngine{});
   nlohmann::json j = {{"model", o.model.path},
                       {"data", data.name},
                       {"samples", count},
                       {"metric", "top1_percent"},
                       {"value", percent(t.right, count)},
                       {"right", t.right},
-                      {"on", o.on},
+                      {"on", on},
                       {"precision", precision}};
   if (quantise) {
     j["calibrator"] = o.calibrate.quantize.calibrator;
@@ -228,10 +235,11 @@ int run(const Options& o) {
         t.noise > 0 ? nlohmann::json(10 * std::log10(t.signal / t.noise)) : nlohmann::json();
   }
   if (o.json) {
-    std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    j["warnings"] = warnings();
+    print_json(j);
     return exit_code::yes;
   }
-  std::cout << o.model.path << " on " << data.name << ", " << precision << " on " << o.on << ": "
+  std::cout << o.model.path << " on " << data.name << ", " << precision << " on " << on << ": "
             << t.right << " of " << count << " right, " << percent(t.right, count) << " %\n";
   if (o.compare)
     std::cout << "  float " << percent(t.float_right, count) << " %, same label in "
@@ -247,8 +255,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--data", o->data,
                  "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")
       ->required();
-  app.add_option("--on", o->on, "cpu, reference or sim (bundles only); cpu")
-      ->check(CLI::IsMember({"cpu", "reference", "sim"}));
+  add_on_option(app, o->on);
   app.add_option("--precision", o->precision, "float32 or int8; as the file has it")
       ->check(CLI::IsMember({"float32", "int8"}));
   app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")

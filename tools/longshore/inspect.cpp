@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <unordered_set>
@@ -5,11 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
+#include "calibrate.hpp"
 #include "command.hpp"
+#include "compile/bundle_file.hpp"
 #include "model_options.hpp"
-#include "optimize/optimize.hpp"
-#include "program/bundle.hpp"
 
 namespace longshore::commands {
 namespace {
@@ -95,20 +95,6 @@ nlohmann::json value_json(const Graph& g, ValueId v) {
           {"dims", g[v].type.ranked ? dims : nlohmann::json()}};
 }
 
-std::string dump(const nlohmann::json& j) {
-  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// With a unit that a person reads at a glance.
-std::string short_number(double x) {
-  const char* units[] = {"", " k", " M", " G", " T"};
-  int unit = 0;
-  for (; x >= 1000 && unit < 4; unit++) x /= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%s" : "%.2f%s", x, units[unit]);
-  return text;
-}
-
 /// What a bundle holds besides its graph.
 struct BundleFacts {
   std::string target;
@@ -117,29 +103,24 @@ struct BundleFacts {
 };
 
 std::optional<BundleFacts> bundle_facts(const std::string& path) {
-  const Result<SharedBlob> file = map_file(path);
-  require(file.status());
-  if (!is_bundle((*file)->bytes())) return {};
-  const Result<Bundle> bundle = Bundle::open(path);
-  require(bundle.status());
-  const Result<Program> program = bundle->program();
-  require(program.status(), path);
+  const std::optional<compile::BundleFile> file = compile::open_bundle(path);
+  if (!file) return {};
   BundleFacts f;
-  f.target = program->machine.present ? program->machine.name : "cpu";
-  f.steps = program->steps.size();
-  for (const auto& queue : program->queues) f.instructions += queue.size();
-  f.arena_bytes = program->arena_bytes;
-  f.constants_bytes = bundle->constants()->size();
-  f.file_bytes = (*file)->size();
+  f.target = file->program.machine.present ? file->program.machine.name : "cpu";
+  f.steps = file->program.steps.size();
+  for (const auto& queue : file->program.queues) f.instructions += queue.size();
+  f.arena_bytes = file->program.arena_bytes;
+  f.constants_bytes = file->bundle.constants()->size();
+  f.file_bytes = std::filesystem::file_size(path);
   return f;
 }
 
 void show(const BundleFacts& b) {
   std::cout << "  bundle       for " << b.target << ", "
-            << short_number(static_cast<double>(b.file_bytes)) << "B: " << b.steps << " CPU steps, "
+            << shown_count(static_cast<double>(b.file_bytes)) << "B: " << b.steps << " CPU steps, "
             << b.instructions << " NPU instructions, arena "
-            << short_number(static_cast<double>(b.arena_bytes)) << "B, constants "
-            << short_number(static_cast<double>(b.constants_bytes)) << "B\n";
+            << shown_count(static_cast<double>(b.arena_bytes)) << "B, constants "
+            << shown_count(static_cast<double>(b.constants_bytes)) << "B\n";
 }
 
 void show(const Options& o, const ReadResult& model, const Facts& f) {
@@ -156,10 +137,9 @@ void show(const Options& o, const ReadResult& model, const Facts& f) {
               << " (an input with a default)\n";
   std::cout << "  nodes        " << f.nodes
             << (f.subgraphs ? str(" in ", f.subgraphs + 1, " graphs") : "") << "\n"
-            << "  parameters   " << short_number(static_cast<double>(f.parameters)) << " ("
-            << short_number(static_cast<double>(f.parameter_bytes)) << "B)\n  MACs         "
-            << (f.nodes_without_macs ? "at least " : "")
-            << short_number(static_cast<double>(f.macs))
+            << "  parameters   " << shown_count(static_cast<double>(f.parameters)) << " ("
+            << shown_count(static_cast<double>(f.parameter_bytes)) << "B)\n  MACs         "
+            << (f.nodes_without_macs ? "at least " : "") << shown_count(static_cast<double>(f.macs))
             << (f.nodes_without_macs ? str("; ", f.nodes_without_macs, " nodes have unknown dims")
                                      : "")
             << (f.macs_at_batch_1 ? " at batch 1" : "") << "\n";
@@ -182,13 +162,18 @@ int run(const Options& o) {
     if (e.code() != Code::unsupported) throw;
     // A well-formed model that cannot run: the answer is no.
     if (o.json)
-      std::cout << dump({{"file", o.model.path}, {"runnable", false}, {"reasons", {e.what()}}})
-                << "\n";
+      print_json({{"file", o.model.path}, {"runnable", false}, {"reasons", {e.what()}}});
     else
       std::cout << o.model.path << "\n  cannot run: " << e.what() << "\n";
     return exit_code::no;
   }
-  if (o.optimised) model.graph = optimize(model.graph);
+  if (o.optimised) {
+    compile::Options options;
+    options.source.path = o.model.path;
+    options.model = model;
+    options.last = compile::Stage::optimise;
+    model.graph = compile_shown(options).graph;
+  }
   const Graph& g = model.graph;
   if (o.text) {
     std::cout << summary(g);
@@ -217,25 +202,24 @@ int run(const Options& o) {
                  {"arena_bytes", bundle->arena_bytes},
                  {"constants_bytes", bundle->constants_bytes},
                  {"file_bytes", bundle->file_bytes}};
-  std::cout << dump({{"file", o.model.path},
-                     {"bundle", in_bundle},
-                     {"runnable", true},
-                     {"reasons", nlohmann::json::array()},
-                     {"opset", model.opset},
-                     {"producer", model.producer},
-                     {"metadata", model.metadata},
-                     {"inputs", inputs},
-                     {"outputs", outputs},
-                     {"nodes", f.nodes},
-                     {"operators", f.operators},
-                     {"parameters", f.parameters},
-                     {"parameter_bytes", f.parameter_bytes},
-                     {"macs", f.macs},
-                     {"macs_complete", f.nodes_without_macs == 0},
-                     {"macs_at_batch_1", f.macs_at_batch_1},
-                     {"dynamic_dims", f.dynamic_dims},
-                     {"warnings", model.warnings}})
-            << "\n";
+  print_json({{"file", o.model.path},
+              {"bundle", in_bundle},
+              {"runnable", true},
+              {"reasons", nlohmann::json::array()},
+              {"opset", model.opset},
+              {"producer", model.producer},
+              {"metadata", model.metadata},
+              {"inputs", inputs},
+              {"outputs", outputs},
+              {"nodes", f.nodes},
+              {"operators", f.operators},
+              {"parameters", f.parameters},
+              {"parameter_bytes", f.parameter_bytes},
+              {"macs", f.macs},
+              {"macs_complete", f.nodes_without_macs == 0},
+              {"macs_at_batch_1", f.macs_at_batch_1},
+              {"dynamic_dims", f.dynamic_dims},
+              {"warnings", model.warnings}});
   return exit_code::yes;
 }
 

@@ -1,19 +1,51 @@
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 #include <vector>
 
 #include "base/error.hpp"
 #include "command.hpp"
+#include "compile/near_names.hpp"
+#include "cpu/bind.hpp"
+#include "progress.hpp"
+#include "say.hpp"
 
 namespace {
 
 /// One line, whatever the message holds.
 int complain(int code, std::string text) {
+  longshore::Progress::clear();
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
   std::cerr << "longshore: " << text << std::endl;
   return code;
+}
+
+bool is_general_option(std::string_view text) {
+  return text == "-h" || text == "--help" || text == "--version";
+}
+
+/// LONGSHORE_CPU names instructions that this program does not know or this machine has not; the
+/// library would take others in silence.
+std::string wrong_environment() {
+  using namespace longshore;
+  const char* wanted = std::getenv("LONGSHORE_CPU");
+  if (!wanted || !*wanted) return {};
+  std::vector<std::string> names;
+  for (const cpu::Isa isa :
+       {cpu::Isa::generic, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::avx512vnni}) {
+    names.emplace_back(cpu::name(isa));
+    if (names.back() != wanted) continue;
+    if (cpu::has_isa(isa)) return {};
+    warn("LONGSHORE_CPU=" + names.back() + ": this machine has no such instructions; " +
+         cpu::name(cpu::best_isa()) + " is used");
+    return {};
+  }
+  std::string all;
+  for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
+  return "LONGSHORE_CPU=" + std::string(wanted) + ": there is no such instruction set; there are " +
+         all + compile::near_names(wanted, names);
 }
 
 }  // namespace
@@ -32,6 +64,11 @@ int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
     CLI::App* sub = app.add_subcommand(std::string(c->name), std::string(c->doc));
     commands.emplace_back(sub, c->setup(*sub));
   }
+  if (const std::string wrong = wrong_environment(); !wrong.empty())
+    return complain(bad_input, wrong);
+  if (argc > 1 && argv[1][0] == '-' && !is_general_option(argv[1]))
+    return complain(usage, "there is no option '" + std::string(argv[1]) +
+                               "' before a command; --help lists the commands");
   if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(commands, [&](const auto& c) {
         return c.first->get_name() == argv[1];
       })) {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <iostream>
-#include <random>
 
 #include "base/error.hpp"
+#include "compile/samples.hpp"
+#include "option_types.hpp"
 #include "tensor/visit.hpp"
 
 namespace longshore {
@@ -91,8 +91,6 @@ Tensor shaped(Tensor t, const TensorType& type) {
 
 }  // namespace
 
-void warn(const std::string& text) { std::cerr << "longshore: warning: " << text << std::endl; }
-
 std::pair<std::string, std::string> split_name(const std::string& text,
                                                const std::vector<std::string>& names) {
   // The longest name that fits: names may hold '=' themselves.
@@ -105,8 +103,13 @@ std::pair<std::string, std::string> split_name(const std::string& text,
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
-  app.add_option("model", o.path, "ONNX file, graph text or bundle")->required();
+  app.add_option("model", o.path, "ONNX file, graph text or bundle")
+      ->required()
+      ->check(not_empty());
   app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")
+      ->allow_extra_args(false);
+  app.add_option("--shape", o.shapes,
+                 "INPUT=N,N,...: gives an input all its dims, where they have no names")
       ->allow_extra_args(false);
   app.add_option("--input-value", o.input_values,
                  "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")
@@ -114,25 +117,16 @@ void add_model_options(CLI::App& app, ModelOptions& o) {
 }
 
 void add_image_options(CLI::App& app, ImageOptions& o) {
-  static const std::map<std::string, ImageOptions::Layout> layouts = {
-      {"auto", ImageOptions::Layout::automatic},
-      {"nchw", ImageOptions::Layout::nchw},
-      {"nhwc", ImageOptions::Layout::nhwc}};
-  static const std::map<std::string, ImageOptions::Resize> resizes = {
-      {"stretch", ImageOptions::Resize::stretch},
-      {"crop", ImageOptions::Resize::crop},
-      {"letterbox", ImageOptions::Resize::letterbox}};
+  using Layout = ImageOptions::Layout;
+  using Resize = ImageOptions::Resize;
   const char* group = "Pictures";
-  app.add_option("--mean", o.mean,
-                 "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
-      ->delimiter(',')
+  add_numbers(app, "--mean", o.mean,
+              "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
       ->group(group);
-  app.add_option("--std", o.std, "Pixels are then divided by it; 255")
-      ->delimiter(',')
-      ->group(group);
-  app.add_option("--layout", o.layout, "auto, nchw or nhwc")
-      ->transform(CLI::CheckedTransformer(layouts, CLI::ignore_case).description(""))
-      ->type_name("NAME")
+  add_numbers(app, "--std", o.std, "Pixels are then divided by it; 255")->group(group);
+  add_choice<Layout>(app, "--layout", o.layout,
+                     {{"auto", Layout::automatic}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}},
+                     "auto, nchw or nhwc")
       ->group(group);
   CLI::Option* bgr =
       app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red")->group(group);
@@ -140,10 +134,10 @@ void add_image_options(CLI::App& app, ImageOptions& o) {
          "--rgb", [] {}, "Channels in the order red, green, blue (the default)")
       ->excludes(bgr)
       ->group(group);
-  app.add_option("--resize", o.resize,
-                 "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
-      ->transform(CLI::CheckedTransformer(resizes, CLI::ignore_case).description(""))
-      ->type_name("NAME")
+  add_choice<Resize>(
+      app, "--resize", o.resize,
+      {{"stretch", Resize::stretch}, {"crop", Resize::crop}, {"letterbox", Resize::letterbox}},
+      "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
       ->group(group);
   app.add_option("--crop-fraction", o.crop_fraction, "The part of the crop that is kept; 1")
       ->check(CLI::Range(0.01f, 1.0f))
@@ -158,30 +152,39 @@ void add_input_options(CLI::App& app, InputOptions& o) {
   add_image_options(app, o.image);
 }
 
-InferOptions infer_options(const Graph& g, const ModelOptions& o) {
-  InferOptions out;
-  for (const std::string& text : o.dims) {
-    const auto [name, value] = split_at_last("--dim", text);
-    std::int64_t n = 0;
-    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), n);
-    if (code != std::errc{} || end != value.data() + value.size() || n < 0)
-      fail(Code::bad_argument, "--dim ", name, ": a size expected, found '", value, "'");
-    std::vector<std::string> symbols;
-    for (ValueId v : g.inputs)
-      for (const Dim& d : g[v].type.dims)
-        if (!d.known() && !d.symbol.empty() &&
-            std::ranges::find(symbols, d.symbol) == symbols.end())
-          symbols.push_back(d.symbol);
-    if (std::ranges::find(symbols, name) == symbols.end())
-      fail(Code::bad_argument, "--dim: no input has a dimension called '", name, "'; ",
-           symbols.empty() ? "none has a name" : "there are " + listed(symbols));
-    out.dims[name] = n;
+namespace {
+
+/// A size of --dim or --shape.
+std::int64_t size_of(std::string_view text, const std::string& option, const std::string& name) {
+  std::int64_t n = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (code != std::errc{} || end != text.data() + text.size() || n < 1)
+    fail(Code::bad_argument, option, " ", name, ": a size of 1 or more expected, found '", text,
+         "'");
+  return n;
+}
+
+Shape shape_of(const std::string& text, const std::string& name) {
+  Shape out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (out.rank == max_rank)
+      fail(Code::unsupported, "--shape ", name, ": at most ", max_rank, " dims are possible");
+    out.push(size_of(std::string_view(text).substr(begin, end - begin), "--shape", name));
+    begin = end + 1;
   }
+  return out;
+}
+
+decltype(InferOptions::input_values) constant_inputs(const Graph& g, const ModelOptions& o) {
+  decltype(InferOptions::input_values) out;
   for (const std::string& text : o.input_values) {
     const auto [name, value] = split_name(text, input_names(g));
     if (name.empty())
       fail(Code::bad_argument, "--input-value ", text,
            ": NAME=V expected, with an input's name: ", listed(input_names(g)));
+    if (out.contains(name))
+      fail(Code::bad_argument, "--input-value: input '", name, "' is given twice");
     ValueId v = no_value;
     for (ValueId each : g.inputs)
       if (g[each].name == name) v = each;
@@ -198,27 +201,47 @@ InferOptions infer_options(const Graph& g, const ModelOptions& o) {
     if (!fits)
       fail(Code::bad_argument, "--input-value: input '", name, "' is ", print(type), ", found ",
            print(TensorType(t.dtype, t.shape)));
-    out.input_values[name] = std::move(t);
+    out[name] = std::move(t);
   }
   return out;
 }
 
-ReadResult load_model(const ModelOptions& o, const InputOptions& inputs) {
-  ReadOptions options;
+/// Dims that random data takes as 1.
+void warn_of_open_dims(const Graph& g, const std::vector<std::string>& random) {
+  std::vector<compile::OpenDim> open = compile::open_dims(g);
+  std::erase_if(open, [&](const compile::OpenDim& d) {
+    return d.axis == 0 || std::ranges::find(random, d.input) == random.end();
+  });
+  if (!open.empty())
+    warn(str("open dims count as 1 in random data; their sizes: ", compile::dims_to_type(g, open)));
+}
+
+}  // namespace
+
+compile::Source source_of(const ModelOptions& o, const InputOptions& inputs) {
+  compile::Source out;
+  out.path = o.path;
   for (const std::vector<std::string>* list : {&inputs.inputs, &o.input_values})
     for (const std::string& text : *list)
       for (std::size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1))
-        options.keep_inputs.push_back(text.substr(0, at));  // what is no such input does no harm
-  ReadResult model = read_model(o.path, options);
-  for (const std::string& w : model.warnings) warn(o.path + ": " + w);
-  if (!o.dims.empty() || !o.input_values.empty()) {
-    const InferOptions special = infer_options(model.graph, o);
-    try {
-      model.graph = tidy(infer(model.graph, special));
-    } catch (const Error& e) {
-      fail(e.code(), o.path, ": ", e.what());
-    }
+        out.read.keep_inputs.push_back(text.substr(0, at));  // what is no such input does no harm
+  for (const std::string& text : o.dims) {
+    const auto [name, value] = split_at_last("--dim", text);
+    if (!out.dims.emplace(name, size_of(value, "--dim", name)).second)
+      fail(Code::bad_argument, "--dim: '", name, "' is given twice");
   }
+  for (const std::string& text : o.shapes) {
+    const auto [name, value] = split_at_last("--shape", text);
+    if (!out.shapes.emplace(name, shape_of(value, name)).second)
+      fail(Code::bad_argument, "--shape: input '", name, "' is given twice");
+  }
+  if (!o.input_values.empty()) out.values = [o](const Graph& g) { return constant_inputs(g, o); };
+  return out;
+}
+
+ReadResult load_model(const ModelOptions& o, const InputOptions& inputs) {
+  ReadResult model = compile::read(source_of(o, inputs));
+  for (const std::string& w : model.warnings) warn(o.path + ": " + w);
   return model;
 }
 
@@ -255,42 +278,17 @@ std::vector<Tensor> make_inputs(const ReadResult& model, const InputOptions& o) 
       out.push_back(start->second);
     } else {
       missing.push_back(names[i]);
-      out.push_back(random_input(g[g.inputs[i]].type, o.seed + i));
+      out.push_back(compile::random_input(g[g.inputs[i]].type, o.seed + i));
     }
   }
   if (!missing.empty() && !o.inputs.empty())
     fail(Code::bad_argument, "no --input for ", listed(missing), "; the inputs are ",
          listed(names));
-  if (!missing.empty()) warn("no --input: random data, seed " + std::to_string(o.seed));
+  if (!missing.empty()) {
+    warn(str("no --input: random data for ", listed(missing), ", seed ", o.seed));
+    warn_of_open_dims(g, missing);
+  }
   return out;
-}
-
-Tensor random_input(const TensorType& type, std::uint64_t seed) {
-  if (!type.ranked)
-    fail(Code::bad_argument, "an input has no known rank; give it a file with --input");
-  Shape shape;
-  for (const Dim& d : type.dims) shape.push(d.known() ? d.value : 1);
-  const std::int64_t n = checked_elements(shape, std::int64_t{1} << 31);
-  if (n < 0)
-    fail(Code::exhausted, "an input of type ", print(type), " is too large for random data");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(n) * size_bytes(type.dtype));
-  std::mt19937_64 rng(seed);
-  std::normal_distribution<float> normal;
-  visit_type(AllTypes{}, type.dtype, [&]<class T>() {
-    T* out = reinterpret_cast<T*>(bytes.data());
-    for (std::int64_t i = 0; i < n; i++) {
-      if constexpr (std::is_same_v<T, Bool8>)
-        out[i] = T((rng() & 1u) != 0);
-      else if constexpr (std::is_integral_v<T>)
-        out[i] = static_cast<T>(rng() & 1u);
-      else if constexpr (std::is_constructible_v<T, std::int64_t> &&
-                         !std::is_convertible_v<T, float>)
-        out[i] = T(static_cast<std::int64_t>(rng() & 1u));
-      else
-        out[i] = T(normal(rng));
-    }
-  });
-  return {type.dtype, shape, make_blob(std::move(bytes))};
 }
 
 }  // namespace longshore

@@ -1,7 +1,7 @@
 // What commands that take a model have in common. A command does
 //
 //     struct Options { ModelOptions model; InputOptions inputs; ... };
-//     add_model_options(app, o->model);                  // MODEL, --dim, --input-value
+//     add_model_options(app, o->model);                  // MODEL, --dim, --shape, --input-value
 //     add_input_options(app, o->inputs);                 // --input, --mean, --std, --layout, ...
 //     ...
 //     const ReadResult model = load_model(o->model, o->inputs);   // read, specialised, warnings
@@ -14,15 +14,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include "ir/op.hpp"
+#include "compile/source.hpp"
 #include "read/image.hpp"
-#include "read/read.hpp"
+#include "say.hpp"
 
 namespace longshore {
 
 struct ModelOptions {
   std::string path;
   std::vector<std::string> dims;          // NAME=N
+  std::vector<std::string> shapes;        // NAME=N,N,...
   std::vector<std::string> input_values;  // NAME=V
 };
 
@@ -32,34 +33,27 @@ struct InputOptions {
   std::uint64_t seed = 1;  // of random data
 };
 
-/// MODEL, --dim NAME=N and --input-value NAME=V.
+/// MODEL, --dim NAME=N, --shape NAME=N,N,... and --input-value NAME=V.
 void add_model_options(CLI::App&, ModelOptions&);
 /// --mean, --std, --layout, --rgb, --bgr, --resize, --crop-fraction: how pictures become inputs.
 void add_image_options(CLI::App&, ImageOptions&);
 /// --input [NAME=]FILE, --seed, and the image options.
 void add_input_options(CLI::App&, InputOptions&);
 
-/// --dim and --input-value for `infer`. A value is a number, numbers with commas between, or a .npy
-/// or .pb file; it takes the type of the input and its dims, where these hold as many elements.
-InferOptions infer_options(const Graph&, const ModelOptions&);
+/// What compile::read takes. A value is a number, numbers with commas between, or a .npy or .pb
+/// file; it takes the type of the input and its dims, where these hold as many elements. An input
+/// that has a default stays one where `inputs` gives it a file.
+compile::Source source_of(const ModelOptions&, const InputOptions& inputs = {});
 
-/// Reads the model and specialises it by --dim and --input-value. An input that has a default stays
-/// one where `inputs` gives it a file. Shows warnings on stderr.
+/// Reads the model and specialises it. Shows warnings on stderr.
 ReadResult load_model(const ModelOptions&, const InputOptions& inputs = {});
 
 /// The files of --input, by name or, without names, in the order of the inputs. Without any file:
 /// seeded random data (said on stderr); with too few, an error that lists what is missing.
 std::vector<Tensor> make_inputs(const ReadResult&, const InputOptions&);
 
-/// Seeded random data for an input: floats normally distributed, integers 0 or 1; unknown dims
-/// are 1.
-Tensor random_input(const TensorType&, std::uint64_t seed);
-
 /// "NAME=REST" split at the first '=' where NAME is one of `names`; otherwise an empty name.
 std::pair<std::string, std::string> split_name(const std::string& text,
                                                const std::vector<std::string>& names);
-
-/// One line on stderr.
-void warn(const std::string& text);
 
 }  // namespace longshore

@@ -4,44 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "say.hpp"
 #include "ir/op.hpp"
+#include "target/target.hpp"
 
 namespace longshore::commands {
 namespace {
-
-const char* name_of(Form form) {
-  switch (form) {
-    case Form::none:
-      return "";
-    case Form::view:
-      return "view";
-    case Form::mac:
-      return "mac";
-    case Form::depthwise:
-      return "depthwise";
-    case Form::eltwise:
-      return "eltwise";
-    case Form::table:
-      return "table";
-    case Form::pool:
-      return "pool";
-    case Form::reduce:
-      return "reduce";
-    case Form::softmax:
-      return "softmax";
-    case Form::norm:
-      return "norm";
-    case Form::resize:
-      return "resize";
-    case Form::move:
-      return "move";
-    case Form::gather:
-      return "gather";
-    case Form::quantise:
-      return "quantise";
-  }
-  return "";
-}
 
 const char* name_of(Quant quant) {
   switch (quant) {
@@ -51,6 +19,10 @@ const char* name_of(Quant quant) {
       return "same scale";
     case Quant::rescale:
       return "rescaled";
+    case Quant::join:
+      return "one scale or rescaled";
+    case Quant::recode:
+      return "recoded";
     case Quant::integer:
       return "integer";
     case Quant::table:
@@ -86,10 +58,10 @@ int run(bool json) {
                       {"opset", op->since},
                       {"doc", op->doc},
                       {"quantised", name_of(op->quant)},
-                      {"npu", name_of(op->form)},
+                      {"npu", std::string(form_name(*op))},
                       {"types", types(op->schema)},
                       {"replaced_on_import", op->eval == nullptr}});
-    std::cout << nlohmann::json{{"operators", list}}.dump() << "\n";
+    print_json({{"operators", list}});
     return exit_code::yes;
   }
   const auto column = [](std::string text, std::size_t width) {
@@ -101,7 +73,7 @@ int run(bool json) {
             << column("NPU form", 11) << "meaning\n";
   for (const OpDef* op : ordered())
     std::cout << column(qualified_name(*op), width) << column(std::to_string(op->since), 7)
-              << column(name_of(op->quant), 12) << column(name_of(op->form), 11) << op->doc << "\n";
+              << column(name_of(op->quant), 12) << column(std::string(form_name(*op)), 11) << op->doc << "\n";
   std::cout << ordered().size() << " operators\n";
   return exit_code::yes;
 }

@@ -4,16 +4,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "command.hpp"
 #include "engine.hpp"
-#include "program/bundle.hpp"
-#include "sim/schedule.hpp"
+#include "option_types.hpp"
 #include "sim/simulate.hpp"
 #include "tensor/visit.hpp"
 #include "write/npy.hpp"
@@ -33,34 +34,37 @@ struct Options {
 
 /// The predicted time of a bundle's program, without computing a byte of its outputs.
 int predict_only(const Options& o) {
-  Result<Bundle> bundle = Bundle::open(o.engine.model.path);
-  require(bundle.status(), o.engine.model.path);
-  Result<Program> program = bundle->program();
-  require(program.status(), o.engine.model.path);
-  if (!program->machine.present)
-    fail(Code::bad_argument, "--timing-only: ", o.engine.model.path,
+  const std::string& path = o.engine.model.path;
+  const std::optional<compile::BundleFile> bundle = compile::open_bundle(path);
+  if (!bundle)
+    fail(Code::bad_argument, "--timing-only needs a bundle made by build; ", path, " is a model");
+  const Program& program = bundle->program;
+  if (!program.machine.present)
+    fail(Code::bad_argument, "--timing-only: ", path,
          " is for the CPU; build it with --target of an NPU");
-  std::size_t instructions = program->steps.size();
-  for (const auto& queue : program->queues) instructions += queue.size();
+  std::size_t instructions = program.steps.size();
+  for (const auto& queue : program.queues) instructions += queue.size();
   const auto start = std::chrono::steady_clock::now();
-  const Result<Timing> timing = predict(*program);
+  const Result<Timing> timing = predict(program);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  require(timing.status(), o.engine.model.path);
+  require(timing.status(), path);
   if (o.json) {
-    nlohmann::json j = {{"model", o.engine.model.path},
+    nlohmann::json j = {{"model", path},
                         {"latency_ms", timing->total_ns / 1e6},
                         {"instructions", instructions},
-                        {"simulation_ms", spent.count()}};
+                        {"simulation_ms", spent.count()},
+                        {"warnings", warnings()}};
     for (int a = 0; a < activity_count; a++)
       j["split_ms"][name(Activity(a))] = timing->time.ns[a] / 1e6;
-    std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    print_json(j);
     return exit_code::yes;
   }
-  std::cout << "predicted on the target: " << timing->total_ns / 1e6 << " ms";
+  std::cout << "target " << program.machine.name << ": " << shown_ms(timing->total_ns / 1e6)
+            << " predicted\n  time   ";
   for (int a = 0; a < activity_count; a++)
-    std::cout << (a ? ", " : " (") << name(Activity(a)) << " " << timing->time.ns[a] / 1e6;
-  std::cout << ")\n"
-            << instructions << " instructions and steps simulated in " << spent.count() << " ms\n";
+    std::cout << (a ? ", " : " ") << name(Activity(a)) << " " << shown_ms(timing->time.ns[a] / 1e6);
+  std::cout << "\n  " << instructions << " instructions and steps simulated in "
+            << shown_ms(spent.count()) << "\n";
   return exit_code::yes;
 }
 
@@ -102,7 +106,7 @@ std::vector<std::string> read_labels(const std::string& path) {
 }
 
 struct Scored {
-  std::int64_t index;
+  std::int64_t index;  // in row-major order
   double value;
 };
 
@@ -127,6 +131,74 @@ std::vector<Scored> best_of(const Tensor& t, int k) {
   for (std::int64_t i : order)
     if (std::cmp_less(out.size(), k)) out.push_back({i, x[static_cast<std::size_t>(i)]});
   return out;
+}
+
+/// Parts of one, where the tensor is one row of scores: the scores themselves if they are
+/// probabilities, else their softmax. Empty for other tensors.
+std::vector<double> probabilities(const Tensor& t) {
+  const bool real = type_set::float_types.has(t.dtype) && t.shape.rank > 0;
+  const std::int64_t last = real ? t.shape[t.shape.rank - 1] : 0;
+  if (last < 2 || last != t.elements()) return {};
+  std::vector<double> x = numbers(t);
+  double sum = 0, largest = -std::numeric_limits<double>::infinity();
+  bool in_range = true;
+  for (const double v : x) {
+    if (!std::isfinite(v)) return {};
+    in_range &= v >= 0 && v <= 1;
+    largest = std::max(largest, v);
+    sum += v;
+  }
+  if (in_range && std::abs(sum - 1) < 0.02) return x;
+  sum = 0;
+  for (double& v : x) sum += v = std::exp(v - largest);
+  for (double& v : x) v /= sum;
+  return x;
+}
+
+/// The index on each axis.
+std::vector<std::int64_t> position_of(const Shape& shape, std::int64_t flat) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(shape.rank));
+  for (int axis = shape.rank; axis-- > 0; flat /= shape[axis])
+    out[static_cast<std::size_t>(axis)] = flat % shape[axis];
+  return out;
+}
+
+/// The best `k` elements, on stdout unless `quiet`, and as JSON.
+nlohmann::json show_top(const Tensor& t, int k, const std::vector<std::string>& labels,
+                        bool quiet) {
+  const std::vector<double> part = probabilities(t);
+  const bool one_row = t.shape.rank > 0 && t.shape[t.shape.rank - 1] == t.elements();
+  nlohmann::json out = nlohmann::json::array();
+  for (const Scored& s : best_of(t, k)) {
+    const std::vector<std::int64_t> at = position_of(t.shape, s.index);
+    const auto row =
+        static_cast<std::size_t>(at.empty() ? 0 : at.back());  // labels name the last axis
+    const std::string label = row < labels.size() ? labels[row] : "";
+    nlohmann::json entry = {{"index", s.index}, {"at", at}, {"value", s.value}, {"label", label}};
+    const auto index = static_cast<std::size_t>(s.index);
+    entry["percent"] = part.empty() ? nlohmann::json() : nlohmann::json(part[index] * 100);
+    out.push_back(entry);
+    if (quiet) continue;
+    std::string where = std::to_string(s.index);
+    if (!one_row) {
+      where = "[";
+      for (std::size_t i = 0; i < at.size(); i++) where += str(i ? "," : "", at[i]);
+      where += "]";
+    }
+    std::cout << "  " << where << (label.empty() ? "" : " " + label);
+    if (!part.empty()) std::cout << fmt::format("  {:.2f} %", part[index] * 100);
+    std::cout << "  " << s.value << "\n";
+  }
+  return out;
+}
+
+/// Of the last axis, which labels name.
+void check_labels(const std::vector<std::string>& labels, const std::string& file,
+                  const std::string& output, const Tensor& t) {
+  const std::int64_t last = t.shape.rank > 0 ? t.shape[t.shape.rank - 1] : 1;
+  if (!labels.empty() && !std::cmp_equal(labels.size(), last))
+    warn(str("--labels ", file, " has ", labels.size(), " lines; output '", output, "' has ", last,
+             " elements on its last axis"));
 }
 
 /// What people want to see of a tensor: its range and a few elements.
@@ -232,6 +304,7 @@ std::vector<Tensor> run_stream(const Options& o, double& ms, std::optional<Model
 int run(const Options& o) {
   const std::vector<std::string> labels = read_labels(o.labels);
   if (!o.carry.empty() && o.each.empty()) fail(Code::bad_argument, "--carry needs --each");
+  if (!o.labels.empty() && o.top == 0) warn("--labels changes nothing without --top");
   std::optional<ModelEngine> holder;
   std::vector<Tensor> outputs;
   double best_ms = 0;
@@ -257,30 +330,31 @@ int run(const Options& o) {
         {"shape", std::vector<std::int64_t>(outputs[i].shape.begin(), outputs[i].shape.end())}};
     if (!o.json) std::cout << names[i] << ": " << describe(outputs[i]) << "\n";
     if (o.top > 0) {
-      nlohmann::json top = nlohmann::json::array();
-      for (const Scored& s : best_of(outputs[i], o.top)) {
-        const std::string label =
-            std::cmp_less(s.index, labels.size()) ? labels[static_cast<std::size_t>(s.index)] : "";
-        top.push_back({{"index", s.index}, {"value", s.value}, {"label", label}});
-        if (!o.json)
-          std::cout << "  " << s.index << (label.empty() ? "" : " " + label) << "  " << s.value
-                    << "\n";
-      }
-      entry["top"] = top;
+      check_labels(labels, o.labels, names[i], outputs[i]);
+      entry["top"] = show_top(outputs[i], o.top, labels, o.json);
     }
     list.push_back(entry);
   }
+  const std::optional<double> predicted = engine.predicted_ms();
   if (!o.json) {
-    std::cout << best_ms << " ms on " << engine.where() << ", " << engine.precision() << "\n";
-    if (const Timing* t = engine.timing())
-      std::cout << "predicted on the target: " << t->total_ns / 1e6 << " ms\n";
+    if (predicted)
+      std::cout << "target " << engine.target() << ": " << shown_ms(*predicted) << " predicted\n";
+    std::cout << engine.clock() << ": " << shown_ms(best_ms) << ", " << engine.precision() << "\n";
     return exit_code::yes;
   }
   nlohmann::json j = {
-      {"model", o.engine.model.path}, {"on", engine.where()}, {"precision", engine.precision()},
-      {"threads", engine.threads()},  {"ms", best_ms},        {"outputs", list}};
+      {"model", o.engine.model.path},
+      {"on", engine.where()},
+      {"clock", engine.clock()},
+      {"precision", engine.precision()},
+      {"threads", engine.threads()},
+      {"ms", best_ms},
+      {"outputs", list},
+      {"target", engine.target().empty() ? nlohmann::json() : nlohmann::json(engine.target())},
+      {"predicted_ms", predicted ? nlohmann::json(*predicted) : nlohmann::json()},
+      {"warnings", warnings()}};
   if (const Timing* t = engine.timing()) j["latency_ms"] = t->total_ns / 1e6;
-  std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  print_json(j);
   return exit_code::yes;
 }
 
@@ -288,8 +362,6 @@ std::function<int()> setup(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   add_engine_options(app, o->engine);
   add_input_options(app, o->engine.inputs);
-  app.add_option("--on", o->engine.on, "auto, cpu, reference, or sim (bundles for an NPU); auto")
-      ->check(CLI::IsMember({"auto", "cpu", "reference", "sim"}));
   app.add_option(
          "--each", o->each,
          "NAME=FILE: one run for each element of the file's first axis; outputs are stacked")
@@ -299,10 +371,15 @@ std::function<int()> setup(CLI::App& app) {
                  "with zeros")
       ->allow_extra_args(false);
   app.add_option("--output-dir", o->output_dir,
-                 "Writes each output as NAME.npy there ('/' becomes '_')");
-  app.add_option("--top", o->top, "Shows the K largest elements of each output")
+                 "Writes each output as NAME.npy there ('/' becomes '_')")
+      ->check(not_empty());
+  app.add_option(
+         "--top", o->top,
+         "Shows the K largest elements of each output; of one row of scores also in per cent")
       ->check(CLI::Range(1, 100000));
-  app.add_option("--labels", o->labels, "A text file, line N for element N, for --top");
+  app.add_option("--labels", o->labels,
+                 "A text file, line N for element N of the last axis, for --top")
+      ->check(not_empty());
   app.add_option("--repeat", o->repeat, "Runs so many times and shows the shortest time; 1")
       ->check(CLI::Range(1, 1000000));
   app.add_flag("--timing-only", o->timing_only,

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "command.hpp"
+#include "say.hpp"
 #include "target/target.hpp"
 
 namespace longshore::commands {
@@ -43,7 +44,7 @@ nlohmann::json target_json(const Target& t) {
       if (t.machine.rounds(i)) npu["rounding"].push_back(name(Rounding(i)));
     out["npu"] = npu;
     for (const auto& [form, rule] : t.forms)
-      out["forms"][std::string(name(form))] = rule_json(rule);
+      out["forms"][form] = rule_json(rule);
     for (const auto& [op, rule] : t.ops) out["ops"][op] = rule_json(rule);
   }
   out["cpu"] = {{"name", t.cpu.name},
@@ -82,7 +83,7 @@ void show(const Target& t) {
     }
     std::cout << "\noperators by form\n";
     for (const auto& [form, rule] : t.forms)
-      std::cout << fmt::format("  {:<12} {}\n", name(form), rule_text(rule));
+      std::cout << fmt::format("  {:<12} {}\n", form, rule_text(rule));
     for (const auto& [op, rule] : t.ops)
       std::cout << fmt::format("  {:<12} {}\n", op, rule_text(rule));
   }
@@ -94,7 +95,7 @@ int run(const Options& o) {
   if (!o.target.empty()) {
     const Target t = load_target(o.target);
     if (o.json)
-      std::cout << target_json(t).dump() << "\n";
+      print_json(target_json(t));
     else
       show(t);
     return exit_code::yes;
@@ -113,7 +114,7 @@ int run(const Options& o) {
     else
       std::cout << fmt::format("{:<16} {}\n", n.name, doc);
   }
-  if (o.json) std::cout << list.dump() << "\n";
+  if (o.json) print_json(list);
   return exit_code::yes;
 }
 

@@ -19,6 +19,7 @@
 #include "base/error.hpp"
 #include "command.hpp"
 #include "onnx_case.hpp"
+#include "say.hpp"
 
 namespace longshore::commands {
 namespace {
@@ -164,7 +165,7 @@ int run(const Options& o) {
     for (OnnxCase& c : find_cases(folder)) cases.push_back(std::move(c));
   for (const std::string& name : o.skip)
     if (std::ranges::find(cases, name, &OnnxCase::name) == cases.end())
-      std::cerr << "longshore: warning: no case is named '" << name << "'\n";
+      warn("no case is named '" + name + "'");
   const std::vector<Verdict> verdicts = run_all(cases, o);
   std::size_t passed = 0, failed = 0, skipped = 0;
   nlohmann::json list = nlohmann::json::array();
@@ -182,9 +183,7 @@ int run(const Options& o) {
     }
   }
   if (o.json) {
-    const nlohmann::json all = {
-        {"passed", passed}, {"failed", failed}, {"skipped", skipped}, {"cases", list}};
-    std::cout << all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    print_json({{"passed", passed}, {"failed", failed}, {"skipped", skipped}, {"cases", list}});
   }
   std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
   return failed == 0 ? exit_code::yes : exit_code::no;

@@ -14,7 +14,7 @@ constexpr std::int64_t block_floats = 65536;
 class Conv final : public BoundKernel {
  public:
   Conv(const ConvShape& shape, const GemmF32& gemm, const EltwiseF32& eltwise,
-       const Activation& activation)
+       const BoundActivation& activation)
       : s_(shape), gemm_(gemm), eltwise_(eltwise), activation_(activation) {
     const auto nr = static_cast<std::int64_t>(gemm.columns);
     depth_ = std::min<std::int64_t>(s_.depth(), gemm_depth);
@@ -24,21 +24,26 @@ class Conv final : public BoundKernel {
   }
 
   /// Weights that are constants are packed once.
-  void pack(const float* weights) {
-    packed_.resize(static_cast<std::size_t>(s_.channels_out() * s_.depth()));
-    pack_weights(weights, packed_.data());
+  void pack(const BindRequest& r) {
+    packed_ = r.pack(
+        1,
+        {"conv_f32", {static_cast<std::int64_t>(gemm_.rows), s_.groups, s_.group_out, s_.depth()}},
+        weight_floats() * sizeof(float), [&](std::byte* to) {
+          pack_weights(static_cast<const float*>(r.input(1).constant),
+                       reinterpret_cast<float*>(to));
+        });
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
     const auto floats =
-        static_cast<std::size_t>(threads) * block_size() + (packed_.empty() ? weight_floats() : 0);
+        static_cast<std::size_t>(threads) * block_size() + (packed_ ? 0 : weight_floats());
     return floats * sizeof(float);
   }
 
   void run(const KernelRun& run) const noexcept override {
     auto* scratch = reinterpret_cast<float*>(run.scratch.data());
-    const float* weights = packed_.data();
-    if (packed_.empty()) {
+    const auto* weights = reinterpret_cast<const float*>(packed_.get());
+    if (!packed_) {
       float* to = scratch + static_cast<std::size_t>(run.pool.threads()) * block_size();
       pack_weights(run.inputs[1].as<float>(), to);
       weights = to;
@@ -136,21 +141,21 @@ class Conv final : public BoundKernel {
   ConvShape s_;
   const GemmF32& gemm_;
   const EltwiseF32& eltwise_;
-  Activation activation_;
+  BoundActivation activation_;
   std::int64_t depth_ = 0, pixels_ = 0, stride_ = 0;
-  std::vector<float> packed_;
+  Pack packed_;
 };
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.all_f32()) return nullptr;
-  const std::optional<ConvShape> s = conv_shape(r);
-  const std::optional<Activation> activation = fused_activation(r);
+  const std::optional<ConvShape> s = bound_conv_shape(r);
+  const std::optional<BoundActivation> activation = bound_activation(r);
   if (!s || !activation) return nullptr;
   if (s->depthwise() && s->window.taps() <= 128 && !r.input(3).present())
     return nullptr;  // depthwise_f32
   auto kernel = std::make_unique<Conv>(*s, inner<GemmF32>("gemm_f32", r.isa),
                                        inner<EltwiseF32>("eltwise_f32", r.isa), *activation);
-  if (r.input(1).constant) kernel->pack(static_cast<const float*>(r.input(1).constant));
+  if (r.input(1).constant) kernel->pack(r);
   return kernel;
 }
 

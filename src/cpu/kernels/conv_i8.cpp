@@ -24,7 +24,7 @@ class ConvI8 final : public BoundKernel {
     pixels_ = std::clamp<std::int64_t>(block_groups / groups_ / nr * nr, nr, 512);
     pixels_ = std::min(pixels_, (s_.window.out_plane() + nr - 1) / nr * nr);
     stride_ = pixels_ + 16;
-    pack(static_cast<const std::int8_t*>(r.input(1).constant));
+    pack(r);
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
@@ -58,19 +58,34 @@ class ConvI8 final : public BoundKernel {
            64 * 64;
   }
 
-  void pack(const std::int8_t* w) {
+  void pack(const BindRequest& r) {
+    const std::int64_t weights = s_.channels_out() * groups_;  // then the sum of each channel
+    pack_ = r.pack(
+        1,
+        {"conv_i8",
+         {gemm_.bytes, static_cast<std::int64_t>(gemm_.rows), s_.groups, s_.group_out, s_.depth()}},
+        static_cast<std::size_t>(weights + s_.channels_out()) * sizeof(std::int32_t),
+        [&](std::byte* to) {
+          pack_weights(static_cast<const std::int8_t*>(r.input(1).constant),
+                       reinterpret_cast<std::int32_t*>(to), weights);
+        });
+    packed_ = reinterpret_cast<const std::int32_t*>(pack_.get());
+    fold_offset(epilogue_, s_.channels_out(), form_.offset, packed_ + weights);
+  }
+
+  void pack_weights(const std::int8_t* w, std::int32_t* packed, std::int64_t sums) const {
     const std::int64_t depth = s_.depth(), size = group_size(gemm_),
                        mr = static_cast<std::int64_t>(gemm_.rows);
-    packed_.resize(static_cast<std::size_t>(s_.channels_out() * groups_));
     for (std::int64_t m = 0; m < s_.channels_out(); m++) {
       const std::int64_t in_group = m % s_.group_out, strip = in_group / mr * mr,
                          rows = std::min(mr, s_.group_out - strip);
-      std::int32_t* to = packed_.data() + (m - in_group + strip) * groups_ + in_group - strip;
+      std::int32_t* to = packed + (m - in_group + strip) * groups_ + in_group - strip;
       for (std::int64_t k = 0; k < depth; k++)
         put_weight(gemm_, to[k / size * rows], k % size, w[m * depth + k]);
     }
-    fold_offset(epilogue_, s_.channels_out(), depth, form_.offset,
-                [&](std::int64_t m, std::int64_t k) { return w[m * depth + k]; });
+    sum_weights(
+        s_.channels_out(), depth, [&](std::int64_t m, std::int64_t k) { return w[m * depth + k]; },
+        packed + sums);
   }
 
   void block(std::int64_t image, std::int64_t group, std::int64_t pixel, std::int64_t from,
@@ -90,7 +105,7 @@ class ConvI8 final : public BoundKernel {
     for (std::int64_t m = from; m < to; m += mr) {
       GemmTileI8 t{};
       t.m = static_cast<std::size_t>(std::min(mr, s_.group_out - m));
-      t.a = packed_.data() + (channel0 + m) * groups_;
+      t.a = packed_ + (channel0 + m) * groups_;
       t.b_stride = static_cast<std::size_t>(stride_);
       t.sums = sums;
       t.sums_stride = gemm_.columns;
@@ -140,12 +155,13 @@ class ConvI8 final : public BoundKernel {
   Epilogue epilogue_;
   ActivationForm form_;
   std::int64_t groups_ = 0, pixels_ = 0, stride_ = 0;
-  std::vector<std::int32_t> packed_;
+  Pack pack_;
+  const std::int32_t* packed_ = nullptr;
 };
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.input(0).quantised() || !r.output().quantised()) return nullptr;
-  const std::optional<ConvShape> s = conv_shape(r);
+  const std::optional<ConvShape> s = bound_conv_shape(r);
   Epilogue epilogue;
   if (!s || !make_epilogue(r, s->channels_out(), 0, epilogue)) return nullptr;
   if (s->depthwise() && s->window.taps() <= 128) return nullptr;  // depthwise_i8

@@ -13,7 +13,7 @@ constexpr std::int64_t most_taps = 128;
 /// One plane at a time: copied with its padding, then each output row is a sum of shifted rows.
 class Depthwise final : public BoundKernel {
  public:
-  Depthwise(const ConvShape& s, const DepthwiseF32& f, const Activation& activation)
+  Depthwise(const ConvShape& s, const DepthwiseF32& f, const BoundActivation& activation)
       : s_(s), phases_(s.window), f_(f), activation_(activation) {}
 
   std::size_t scratch_bytes(int threads) const noexcept override {
@@ -35,14 +35,14 @@ class Depthwise final : public BoundKernel {
                           static_cast<std::size_t>(w.taps()),
                           bias ? bias[channel] : 0,
                           nullptr,
-                          static_cast<std::size_t>(w.columns.out),
+                          static_cast<std::size_t>(w.out[2]),
                           activation_.clamp,
                           activation_.low,
                           activation_.high};
-      for (std::int64_t i = 0; i < w.rows.out; i++) {
+      for (std::int64_t i = 0; i < w.out[1]; i++) {
         for (std::int64_t t = 0; t < w.taps(); t++)
-          from[t] = copy + phases_.at(i, t / w.columns.kernel, t % w.columns.kernel);
-        row.y = y + plane * w.out_plane() + i * w.columns.out;
+          from[t] = copy + phases_.at(i, t / w.kernel[2], t % w.kernel[2]);
+        row.y = y + plane * w.out_plane() + i * w.out[2];
         f_.row(row);
         activation_.apply(row.y, row.n);
       }
@@ -56,13 +56,13 @@ class Depthwise final : public BoundKernel {
   ConvShape s_;
   Phases phases_;
   const DepthwiseF32& f_;
-  Activation activation_;
+  BoundActivation activation_;
 };
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.all_f32() || r.input(3).present()) return nullptr;
-  const std::optional<ConvShape> s = conv_shape(r);
-  const std::optional<Activation> activation = fused_activation(r);
+  const std::optional<ConvShape> s = bound_conv_shape(r);
+  const std::optional<BoundActivation> activation = bound_activation(r);
   if (!s || !activation || !s->depthwise() || s->window.taps() > most_taps) return nullptr;
   return std::make_unique<Depthwise>(*s, inner<DepthwiseF32>("depthwise_f32", r.isa), *activation);
 }

@@ -21,8 +21,13 @@ class DepthwiseI8Kernel final : public BoundKernel {
         epilogue_(std::move(epilogue)),
         is_signed_(r.input(0).dtype == DType::i8),
         zero_(r.input(0).quant.zero_point[0]) {
-    const auto* w = static_cast<const std::int8_t*>(r.input(1).constant);
-    weights_.assign(w, w + s_.groups * s_.window.taps());
+    const std::int64_t n = s_.groups * s_.window.taps();
+    pack_ = r.pack(1, {"depthwise_i8", {n}}, static_cast<std::size_t>(n) * sizeof(std::int16_t),
+                   [&](std::byte* to) {
+                     std::copy_n(static_cast<const std::int8_t*>(r.input(1).constant), n,
+                                 reinterpret_cast<std::int16_t*>(to));
+                   });
+    weights_ = reinterpret_cast<const std::int16_t*>(pack_.get());
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
@@ -36,7 +41,7 @@ class DepthwiseI8Kernel final : public BoundKernel {
     run.pool.run(s_.batch * s_.groups, [&](std::int64_t plane, int thread) {
       std::byte* memory = run.scratch.data() + static_cast<std::size_t>(thread) * thread_bytes();
       auto* sums = reinterpret_cast<std::int32_t*>(memory);
-      auto* copy = reinterpret_cast<std::int16_t*>(sums + (w.columns.out + 15) / 16 * 16);
+      auto* copy = reinterpret_cast<std::int16_t*>(sums + (w.out[2] + 15) / 16 * 16);
       const std::uint8_t* from_plane = x + plane * w.in_plane();
       const std::int32_t zero = zero_;
       if (is_signed_)
@@ -47,15 +52,15 @@ class DepthwiseI8Kernel final : public BoundKernel {
                      [zero](std::uint8_t q) { return static_cast<std::int16_t>(q - zero); });
       const std::int64_t channel = plane % s_.groups;
       const std::int16_t* from[most_taps];
-      const DepthwiseRowI8 row{from, weights_.data() + channel * w.taps(),
+      const DepthwiseRowI8 row{from, weights_ + channel * w.taps(),
                                static_cast<std::size_t>(w.taps()), sums,
-                               static_cast<std::size_t>(w.columns.out)};
-      for (std::int64_t i = 0; i < w.rows.out; i++) {
+                               static_cast<std::size_t>(w.out[2])};
+      for (std::int64_t i = 0; i < w.out[1]; i++) {
         for (std::int64_t t = 0; t < w.taps(); t++)
-          from[t] = copy + phases_.at(i, t / w.columns.kernel, t % w.columns.kernel);
+          from[t] = copy + phases_.at(i, t / w.kernel[2], t % w.kernel[2]);
         f_.row(row);
-        epilogue_.row(requantise_, sums, channel, w.columns.out,
-                      y + plane * w.out_plane() + i * w.columns.out);
+        epilogue_.row(requantise_, sums, channel, w.out[2],
+                      y + plane * w.out_plane() + i * w.out[2]);
       }
     });
   }
@@ -63,7 +68,7 @@ class DepthwiseI8Kernel final : public BoundKernel {
 
  private:
   std::size_t thread_bytes() const {
-    const std::int64_t bytes = (s_.window.columns.out + 15) / 16 * 64 + phases_.elements() * 2 + 64;
+    const std::int64_t bytes = (s_.window.out[2] + 15) / 16 * 64 + phases_.elements() * 2 + 64;
     return static_cast<std::size_t>((bytes + 63) / 64 * 64);
   }
 
@@ -74,12 +79,13 @@ class DepthwiseI8Kernel final : public BoundKernel {
   Epilogue epilogue_;
   bool is_signed_;
   std::int32_t zero_;
-  std::vector<std::int16_t> weights_;
+  Pack pack_;
+  const std::int16_t* weights_ = nullptr;
 };
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.input(0).quantised() || !r.output().quantised()) return nullptr;
-  const std::optional<ConvShape> s = conv_shape(r);
+  const std::optional<ConvShape> s = bound_conv_shape(r);
   Epilogue epilogue;
   if (!s || !s->depthwise() || s->window.taps() > most_taps ||
       !make_epilogue(r, s->channels_out(), 0, epilogue))

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cstring>
 
 #include "cpu/support/gemm_f32.hpp"
@@ -15,7 +16,7 @@ struct Product {
   float alpha = 1;
   std::int64_t batches = 1;
   std::vector<std::int64_t> a_at, b_at;  // elements, of each batch
-  Activation activation;
+  BoundActivation activation;
   enum class Start { none, column, row, matrix } start = Start::none;
   std::vector<float> scaled_start;  // beta times a constant C
 };
@@ -24,19 +25,26 @@ class Gemm final : public BoundKernel {
  public:
   Gemm(Product product, const GemmF32& gemm) : p_(std::move(product)), gemm_(gemm) {}
 
-  void pack(const float* b) {
+  void pack(const BindRequest& r) {
+    const auto* b = static_cast<const float*>(r.input(1).constant);
     std::int64_t last = 0;
     for (std::int64_t at : p_.b_at) last = std::max(last, at);
     matrices_ = p_.k * p_.n > 0 ? last / (p_.k * p_.n) + 1 : 1;
-    packed_.resize(static_cast<std::size_t>(matrices_ * packed_size()) + 1);
-    for (std::int64_t i = 0; i < matrices_; i++)
-      pack_b(gemm_, matrix_b(b + i * p_.k * p_.n), p_.k, p_.n, p_.alpha,
-             packed_.data() + i * packed_size());
+    packed_ = r.pack(1,
+                     {"gemm_f32",
+                      {static_cast<std::int64_t>(gemm_.columns), p_.k, p_.n, p_.transpose_b ? 1 : 0,
+                       matrices_, std::bit_cast<std::int32_t>(p_.alpha)}},
+                     static_cast<std::size_t>(matrices_ * packed_size()) * sizeof(float),
+                     [&](std::byte* to) {
+                       for (std::int64_t i = 0; i < matrices_; i++)
+                         pack_b(gemm_, matrix_b(b + i * p_.k * p_.n), p_.k, p_.n, p_.alpha,
+                                reinterpret_cast<float*>(to) + i * packed_size());
+                     });
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
     std::size_t floats = gemm_scratch_bytes(threads) / sizeof(float);
-    if (packed_.empty())
+    if (!packed_)
       floats += static_cast<std::size_t>(threads) * static_cast<std::size_t>(packed_size());
     return floats * sizeof(float) + 64;
   }
@@ -72,11 +80,12 @@ class Gemm final : public BoundKernel {
     const float* a = run.inputs[0].as<float>() + p_.a_at[static_cast<std::size_t>(i)];
     g.a = p_.transpose_a ? MatrixF32{a, 1, p_.m} : MatrixF32{a, p_.k, 1};
     const std::int64_t b_at = p_.b_at[static_cast<std::size_t>(i)];
-    if (packed_.empty()) {
+    if (!packed_) {
       pack_b(gemm_, matrix_b(run.inputs[1].as<float>() + b_at), p_.k, p_.n, p_.alpha, own_b);
       g.packed_b = own_b;
     } else {
-      g.packed_b = packed_.data() + (p_.k * p_.n > 0 ? b_at / (p_.k * p_.n) : 0) * packed_size();
+      g.packed_b = reinterpret_cast<const float*>(packed_.get()) +
+                   (p_.k * p_.n > 0 ? b_at / (p_.k * p_.n) : 0) * packed_size();
     }
     g.c = run.outputs[0].as<float>() + i * p_.m * p_.n;
     g.c_stride = p_.n;
@@ -95,7 +104,7 @@ class Gemm final : public BoundKernel {
   Product p_;
   const GemmF32& gemm_;
   std::int64_t matrices_ = 0;
-  std::vector<float> packed_;
+  Pack packed_;
 };
 
 std::optional<Product> gemm_product(const BindRequest& r) {
@@ -110,7 +119,7 @@ std::optional<Product> gemm_product(const BindRequest& r) {
   p.n = b.shape[p.transpose_b ? 0 : 1];
   if (b.shape[p.transpose_b ? 1 : 0] != p.k || !(y.shape == Shape{p.m, p.n})) return {};
   p.a_at = p.b_at = {0};
-  const std::optional<Activation> activation = fused_activation(r);
+  const std::optional<BoundActivation> activation = bound_activation(r);
   if (!activation) return {};
   p.activation = *activation;
   const float beta = r.attributes.real("beta", 1);
@@ -177,7 +186,7 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   std::optional<Product> p = r.name == "MatMul" ? matmul_product(r) : gemm_product(r);
   if (!p) return nullptr;
   auto kernel = std::make_unique<Gemm>(std::move(*p), inner<GemmF32>("gemm_f32", r.isa));
-  if (r.input(1).constant) kernel->pack(static_cast<const float*>(r.input(1).constant));
+  if (r.input(1).constant) kernel->pack(r);
   return kernel;
 }
 

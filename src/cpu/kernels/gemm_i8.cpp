@@ -28,14 +28,19 @@ class GemmI8Kernel final : public BoundKernel {
     };
     const std::int64_t size = group_size(gemm_), nr = static_cast<std::int64_t>(gemm_.columns),
                        panels = (n_ + nr - 1) / nr;
-    packed_.resize(static_cast<std::size_t>(panels * groups_ * nr));
-    for (std::int64_t column = 0; column < n_; column++)
-      for (std::int64_t depth = 0; depth < k_; depth++)
-        put_weight(gemm_,
-                   packed_[static_cast<std::size_t>((column / nr * groups_ + depth / size) * nr +
-                                                    column % nr)],
-                   depth % size, weight(column, depth));
-    fold_offset(epilogue_, n_, k_, form_.offset, weight);
+    const std::int64_t weights = panels * groups_ * nr;  // then the sum of each column
+    pack_ = r.pack(
+        1, {"gemm_i8", {gemm_.bytes, nr, n_, k_, transpose_b ? 1 : 0}},
+        static_cast<std::size_t>(weights + n_) * sizeof(std::int32_t), [&](std::byte* bytes) {
+          auto* to = reinterpret_cast<std::int32_t*>(bytes);
+          for (std::int64_t column = 0; column < n_; column++)
+            for (std::int64_t depth = 0; depth < k_; depth++)
+              put_weight(gemm_, to[(column / nr * groups_ + depth / size) * nr + column % nr],
+                         depth % size, weight(column, depth));
+          sum_weights(n_, k_, weight, to + weights);
+        });
+    packed_ = reinterpret_cast<const std::int32_t*>(pack_.get());
+    fold_offset(epilogue_, n_, form_.offset, packed_ + weights);
   }
 
   std::size_t scratch_bytes(int threads) const noexcept override {
@@ -59,8 +64,8 @@ class GemmI8Kernel final : public BoundKernel {
       alignas(64) std::int32_t sums[most_tile];
       for (std::int64_t p = panel; p < std::min(panels, panel + per_part); p++) {
         const std::int64_t columns = std::min(nr, n_ - p * nr);
-        gemm_.activations_by_weights({packed, packed_.data() + p * groups_ * nr, gemm_.columns,
-                                      sums, gemm_.columns, static_cast<std::size_t>(rows),
+        gemm_.activations_by_weights({packed, packed_ + p * groups_ * nr, gemm_.columns, sums,
+                                      gemm_.columns, static_cast<std::size_t>(rows),
                                       static_cast<std::size_t>(columns),
                                       static_cast<std::size_t>(groups_)});
         for (std::int64_t i = 0; i < rows; i++)
@@ -100,7 +105,8 @@ class GemmI8Kernel final : public BoundKernel {
   Epilogue epilogue_;
   ActivationForm form_;
   std::int64_t groups_;
-  std::vector<std::int32_t> packed_;
+  Pack pack_;
+  const std::int32_t* packed_ = nullptr;
 };
 
 std::unique_ptr<BoundKernel> bind(const BindRequest& r) {

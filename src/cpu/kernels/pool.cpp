@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "cpu/depthwise_f32.inner.hpp"
+#include "cpu/bind.hpp"
 #include "cpu/rows.inner.hpp"
 #include "cpu/support/phases.hpp"
 
@@ -30,10 +31,10 @@ class Pool : public BoundKernel {
                                      static_cast<std::size_t>(thread) * thread_bytes());
       phases_.fill(x + plane * w_.in_plane(), copy, padding_, Phases::Same{});
       const T* from[most_taps];
-      for (std::int64_t i = 0; i < w_.rows.out; i++) {
+      for (std::int64_t i = 0; i < w_.out[1]; i++) {
         for (std::int64_t t = 0; t < w_.taps(); t++)
-          from[t] = copy + phases_.at(i, t / w_.columns.kernel, t % w_.columns.kernel);
-        row(i, from, y + plane * w_.out_plane() + i * w_.columns.out);
+          from[t] = copy + phases_.at(i, t / w_.kernel[2], t % w_.kernel[2]);
+        row(i, from, y + plane * w_.out_plane() + i * w_.out[2]);
       }
     });
   }
@@ -61,7 +62,7 @@ class MaxPool final : public Pool<T> {
  protected:
   void row(std::int64_t, const T* const* from, T* y) const noexcept override {
     const auto taps = static_cast<std::size_t>(this->w_.taps()),
-               n = static_cast<std::size_t>(this->w_.columns.out);
+               n = static_cast<std::size_t>(this->w_.out[2]);
     if constexpr (std::is_same_v<T, float>)
       f_.max_f32(from, taps, y, n);
     else if constexpr (std::is_same_v<T, std::int8_t>)
@@ -78,28 +79,22 @@ class AveragePool final : public Pool<float> {
  public:
   AveragePool(const Window& w, std::int64_t planes, bool count_padding, const DepthwiseF32& f)
       : Pool<float>(w, planes, 0.0f), f_(f), ones_(static_cast<std::size_t>(w.taps()), 1.0f) {
-    const auto counts = [&](const Window::Axis& axis, std::vector<float>& out) {
-      for (std::int64_t o = 0; o < axis.out; o++) {
-        const Span inside = axis.taps_of_output(o);
-        std::int64_t n = inside.to - inside.from;
-        if (count_padding) {  // taps inside the padded input
-          Window::Axis padded = axis;
-          padded.in += axis.begin + axis.end;
-          padded.begin = 0;
-          const Span all = padded.taps_of_output(o);
-          n = all.to - all.from;
-        }
-        out.push_back(static_cast<float>(n));
+    const auto counts = [&](int axis, std::vector<float>& out) {
+      for (std::int64_t o = 0; o < w.out[axis]; o++) {
+        const std::int64_t before = count_padding ? w.begin[axis] : 0,
+                           after = count_padding ? w.end[axis] : 0;
+        const IndexRange inside = taps_of_output(w, axis, o, -before, w.in[axis] + after);
+        out.push_back(static_cast<float>(inside.to - inside.from));
       }
     };
-    counts(w.rows, row_counts_);
-    counts(w.columns, column_counts_);
+    counts(1, row_counts_);
+    counts(2, column_counts_);
   }
   const char* name() const noexcept override { return "pool"; }
 
  protected:
   void row(std::int64_t i, const float* const* from, float* y) const noexcept override {
-    const auto n = static_cast<std::size_t>(w_.columns.out);
+    const auto n = static_cast<std::size_t>(w_.out[2]);
     f_.row({from, ones_.data(), ones_.size(), 0.0f, y, n, false, 0.0f, 0.0f});
     for (std::size_t k = 0; k < n; k++) {
       const float count = row_counts_[static_cast<std::size_t>(i)] * column_counts_[k];
@@ -117,17 +112,20 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (!r.fixed() || !x.present() || !y.present() || x.dtype != y.dtype || r.output(1).present())
     return nullptr;
   const std::span<const std::int64_t> kernel = r.attributes.integers("kernel_shape");
-  const std::optional<Window> w = make_window(r.attributes, x.shape, y.shape, kernel);
-  if (!w || w->taps() > most_taps || x.shape[0] != y.shape[0] || x.shape[1] != y.shape[1])
+  Window w;
+  if (!make_window(r.attributes, x.shape, kernel, w).ok() || !planar(w) || w.taps() > most_taps ||
+      x.shape.elements() == 0 || y.shape.elements() == 0 ||
+      !(y.shape == window_shape(x.shape, x.shape[1], w)))
     return nullptr;
   // A window entirely in the padding has answers of its own.
-  for (const Window::Axis* axis : {&w->rows, &w->columns})
-    for (std::int64_t o = 0; o < axis->out; o++)
-      if (const Span taps = axis->taps_of_output(o); taps.from >= taps.to) return nullptr;
+  for (int axis : {1, 2})
+    for (std::int64_t o = 0; o < w.out[axis]; o++)
+      if (const IndexRange taps = taps_of_output(w, axis, o, 0, w.in[axis]); taps.from >= taps.to)
+        return nullptr;
   const std::int64_t planes = x.shape[0] * x.shape[1];
   if (r.name == "AveragePool") {
     if (!r.all_f32()) return nullptr;
-    return std::make_unique<AveragePool>(*w, planes, r.attributes.integer("count_include_pad") != 0,
+    return std::make_unique<AveragePool>(w, planes, r.attributes.integer("count_include_pad") != 0,
                                          inner<DepthwiseF32>("depthwise_f32", r.isa));
   }
   if (x.quantised() != y.quantised()) return nullptr;
@@ -137,11 +135,11 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
     return nullptr;
   const auto& f = inner<Rows>("rows", r.isa);
   if (x.dtype == DType::f32)
-    return std::make_unique<MaxPool<float>>(*w, planes, -std::numeric_limits<float>::infinity(), f);
+    return std::make_unique<MaxPool<float>>(w, planes, -std::numeric_limits<float>::infinity(), f);
   if (x.dtype == DType::i8)
-    return std::make_unique<MaxPool<std::int8_t>>(*w, planes, std::int8_t{-128}, f);
+    return std::make_unique<MaxPool<std::int8_t>>(w, planes, std::int8_t{-128}, f);
   if (x.dtype == DType::u8)
-    return std::make_unique<MaxPool<std::uint8_t>>(*w, planes, std::uint8_t{0}, f);
+    return std::make_unique<MaxPool<std::uint8_t>>(w, planes, std::uint8_t{0}, f);
   return nullptr;
 }
 

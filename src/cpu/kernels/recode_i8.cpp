@@ -50,8 +50,8 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   const Operand &x = r.input(0), &y = r.output();
   if (!r.fixed() || r.inputs.size() != 1 || !x.present() || !y.present() || !(x.shape == y.shape))
     return nullptr;
-  const Operand& codes = r.name == "Quantize" ? y : x;
-  const Operand& real = r.name == "Quantize" ? x : y;
+  const Operand& codes = y.quantised() ? y : x;
+  const Operand& real = y.quantised() ? x : y;
   if ((codes.dtype != DType::i8 && codes.dtype != DType::u8) || codes.quant.count != 1)
     return nullptr;
   if (real.dtype != DType::f32 || real.quantised()) return nullptr;

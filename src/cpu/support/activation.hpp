@@ -3,12 +3,13 @@
 
 #include "cpu/bind.hpp"
 #include "cpu/eltwise_f32.inner.hpp"
+#include "tensor/activation.hpp"
 
 namespace longshore::cpu {
 
-/// What a fused f32 kernel does to its results: a clamp in registers, or a function over each row
-/// while it is in the cache.
-struct Activation {
+/// An activation bound to the loops of this machine: a clamp in registers, or a function over each
+/// row while it is in the cache.
+struct BoundActivation {
   bool clamp = false;
   float low = 0, high = 0;
   UnaryF32 function = nullptr;
@@ -19,8 +20,7 @@ struct Activation {
   }
 };
 
-/// From the attributes activation, activation_params (or activation_alpha ...) of FusedConv and
-/// FusedGemm; nothing if it is one that is not known.
-std::optional<Activation> fused_activation(const BindRequest&);
+/// The activation that the request's attributes name; nothing if it is none that is known.
+std::optional<BoundActivation> bound_activation(const BindRequest&);
 
 }  // namespace longshore::cpu

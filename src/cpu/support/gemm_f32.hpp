@@ -37,7 +37,7 @@ struct GemmProblemF32 {
   const float* row_start = nullptr;     // m
   const float* column_start = nullptr;  // n
   bool accumulate = false;              // start with C
-  Activation activation;
+  BoundActivation activation;
 };
 std::size_t gemm_scratch_bytes(int threads) noexcept;
 void gemm(const GemmF32&, const GemmProblemF32&, ThreadPool&,

@@ -2,40 +2,13 @@
 
 #include <algorithm>
 
+#include "tensor/activation.hpp"
 #include "tensor/quant.hpp"
 
 namespace longshore::cpu {
 namespace {
 
 bool byte(DType t) { return t == DType::i8 || t == DType::u8; }
-
-/// Narrows the codes by a fused activation; false if it is none that the quantised form keeps.
-bool narrow(const BindRequest& r, float scale, std::int32_t zero_point, std::int32_t& low,
-            std::int32_t& high) {
-  const std::string_view kind = r.attributes.text("activation");
-  const std::int32_t lowest = low, highest = high;
-  if (kind.empty()) return true;
-  if (kind == "Relu") {
-    low = std::max(low, zero_point);
-    return true;
-  }
-  if (kind != "Clip") return false;
-  const std::span<const float> p = r.attributes.reals("activation_params");
-  float a = 0, b = 0;
-  if (p.size() == 2) {
-    a = p[0];
-    b = p[1];
-  } else if (p.empty() && r.attributes.has("activation_alpha") &&
-             r.attributes.has("activation_beta")) {
-    a = r.attributes.real("activation_alpha");
-    b = r.attributes.real("activation_beta");
-  } else {
-    return false;
-  }
-  low = std::max(low, quantise(a, scale, zero_point, lowest, highest));
-  high = std::max(low, std::min(high, quantise(b, scale, zero_point, lowest, highest)));
-  return true;
-}
 
 }  // namespace
 
@@ -67,7 +40,7 @@ bool make_epilogue(const BindRequest& r, std::int64_t channels, int weight_axis,
   const Operand &x = r.input(0), &w = r.input(1), &bias = r.input(2), &y = r.output();
   if (!byte(x.dtype) || w.dtype != DType::i8 || !byte(y.dtype) || !w.constant) return false;
   if (x.quant.count != 1 || y.quant.count != 1 || r.input(3).present()) return false;
-  if (!(w.quant.count == 1 || (w.quant.count == channels && w.quant.axis == weight_axis)))
+  if (!(w.quant.count == 1 || (w.quant.count == channels && w.quant.along(weight_axis))))
     return false;
   for (std::int64_t i = 0; i < w.quant.count; i++)
     if (w.quant.zero_point[i] != 0) return false;
@@ -79,7 +52,9 @@ bool make_epilogue(const BindRequest& r, std::int64_t channels, int weight_axis,
   e.highest = range.highest;
   e.zero_point = y.quant.zero_point[0];
   e.mode = r.rounding;
-  if (!narrow(r, y.quant.scale[0], e.zero_point, e.lowest, e.highest)) return false;
+  Activation activation;
+  if (!Activation::from(r.attributes, activation).ok() || !activation.narrows()) return false;
+  activation.narrow(y.quant.scale[0], e.zero_point, e.lowest, e.highest);
   for (std::int64_t m = 0; m < channels; m++) {
     e.multipliers.push_back(make_multiplier(
         x.quant.scale[0], w.quant.scale[w.quant.count == 1 ? 0 : m], y.quant.scale[0]));

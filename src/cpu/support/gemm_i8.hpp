@@ -28,17 +28,25 @@ struct Epilogue {
 /// activation are others than the integer formula of docs/numbers.md takes.
 bool make_epilogue(const BindRequest&, std::int64_t channels, int weight_axis, Epilogue&);
 
-/// adds[m] -= offset * (sum of weights of channel m), modulo 2^32. weight(m, k) is a code.
+/// The sum of each channel's weights, modulo 2^32: packed with them. weight(m, k) is a code.
 template <class Weight>
-void fold_offset(Epilogue& e, std::int64_t channels, std::int64_t depth, std::int32_t offset,
-                 Weight&& weight) {
+void sum_weights(std::int64_t channels, std::int64_t depth, Weight&& weight, std::int32_t* sums) {
   for (std::int64_t m = 0; m < channels; m++) {
     std::uint32_t sum = 0;
     for (std::int64_t k = 0; k < depth; k++)
       sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(weight(m, k)));
+    sums[m] = static_cast<std::int32_t>(sum);
+  }
+}
+
+/// adds[m] -= offset * sums[m], modulo 2^32.
+inline void fold_offset(Epilogue& e, std::int64_t channels, std::int32_t offset,
+                        const std::int32_t* sums) {
+  for (std::int64_t m = 0; m < channels; m++) {
     auto& add = e.adds[static_cast<std::size_t>(m)];
     add = static_cast<std::int32_t>(static_cast<std::uint32_t>(add) -
-                                    static_cast<std::uint32_t>(offset) * sum);
+                                    static_cast<std::uint32_t>(offset) *
+                                        static_cast<std::uint32_t>(sums[m]));
   }
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t record = 1 + pixels;
 Dataset open(const DatasetRequest& request) {
   if (request.path.empty())
     fail(Code::bad_argument, "the data set cifar10 needs a file: cifar10:FILE");
-  Result<SharedBlob> file = map_file(request.path);
+  Result<SharedBlob> file = read_file(request.path);
   require(file.status(), request.path);
   const SharedBlob blob = *file;
   if (blob->size() == 0 || blob->size() % record != 0)

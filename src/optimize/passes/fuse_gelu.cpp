@@ -13,7 +13,7 @@ bool near(std::optional<double> got, double want) {
 ValueId other_than(const Match& m, const Node* n, double want) {
   if (!n) return no_value;
   for (std::size_t i = 0; i < 2; i++)
-    if (near(m.scalar(n->inputs[i]), want)) return n->inputs[1 - i];
+    if (near(m.scalar(n->inputs[i], n->inputs[1 - i]), want)) return n->inputs[1 - i];
   return no_value;
 }
 
@@ -24,7 +24,8 @@ ValueId gate_of(const Match& m, ValueId v) {
   const Node* erf = m.def(erf_value, "Erf");
   if (!erf) return no_value;
   const Node* divide = m.def(erf->inputs[0], "Div");
-  if (divide && near(m.scalar(divide->inputs[1]), std::sqrt(2.0))) return divide->inputs[0];
+  if (divide && near(m.scalar(divide->inputs[1], divide->inputs[0]), std::sqrt(2.0)))
+    return divide->inputs[0];
   return other_than(m, m.def(erf->inputs[0], "Mul"), std::sqrt(0.5));
 }
 
@@ -40,10 +41,10 @@ bool rewrite(Match& m) {
     factors[1] = inner->inputs[1];
     factors[2] = n.inputs[1 - i];
     for (std::size_t half = 0; half < 3; half++) {
-      if (!near(m.scalar(factors[half]), 0.5)) continue;
       for (std::size_t gate = 0; gate < 3; gate++) {
         if (gate == half) continue;
         const ValueId x = factors[3 - half - gate];
+        if (!near(m.scalar(factors[half], x), 0.5)) continue;
         if (gate_of(m, factors[gate]) != x) continue;
         m.replace(n.outputs[0], m.add("Gelu", {x}));
         return true;
@@ -67,6 +68,13 @@ extern constinit const Pass pass_fuse_gelu = {
                "(x: f32[3]) { y = Gelu(x) return y }"},
               {"(x: f32[3], z: f32[3]) { a = Div(x, f32[]{1.4142135}) b = Erf(a) c = Add(b, "
                "f32[]{1}) d = Mul(z, c) y = Mul(d, f32[]{0.5}) return y }",
+               ""},
+              // A constant of higher rank gives the result an axis more.
+              {"(x: f32[3]) { a = Div(x, f32[]{1.4142135}) b = Erf(a) c = Add(b, f32[1,1]{1}) d = "
+               "Mul(x, c) y = Mul(d, f32[]{0.5}) return y }",
+               ""},
+              {"(x: f32[N]) { a = Div(x, f32[]{1.4142135}) b = Erf(a) c = Add(b, f32[]{1}) d = "
+               "Mul(x, c) y = Mul(d, f32[1,1,1]{0.5}) return y }",
                ""}},
 };
 

@@ -8,7 +8,7 @@ ValueId plus_three(const Match& m, ValueId v) {
   const Node* add = m.def(v, "Add");
   if (!add) return no_value;
   for (std::size_t i = 0; i < 2; i++)
-    if (m.scalar(add->inputs[i]) == 3.0) return add->inputs[1 - i];
+    if (m.scalar(add->inputs[i], add->inputs[1 - i]) == 3.0) return add->inputs[1 - i];
   return no_value;
 }
 
@@ -22,21 +22,16 @@ ValueId relu6_of_plus_three(const Match& m, ValueId v) {
 
 bool rewrite(Match& m) {
   const Node& n = m.node();
-  ValueId six = no_value;  // the factor that must be 6 (Div) or 1/6 (Mul)
-  ValueId rest = no_value;
-  if (m.is("Div") && m.scalar(n.inputs[1]) == 6.0) {
-    six = n.inputs[1];
+  ValueId rest = no_value;  // what is divided by 6 (Div) or multiplied with 1/6 (Mul)
+  if (m.is("Div") && m.scalar(n.inputs[1], n.inputs[0]) == 6.0) {
     rest = n.inputs[0];
   } else if (m.is("Mul")) {
     for (std::size_t i = 0; i < 2; i++)
-      if (const auto k = m.scalar(n.inputs[i]); k && static_cast<float>(*k) == 1.0f / 6) {
-        six = n.inputs[i];
+      if (const auto k = m.scalar(n.inputs[i], n.inputs[1 - i]);
+          k && static_cast<float>(*k) == 1.0f / 6)
         rest = n.inputs[1 - i];
-      }
   }
-  if (six == no_value || m.type(n.outputs[0]).dtype != DType::f32 ||
-      m.type(six).rank() > m.type(rest).rank())
-    return false;
+  if (rest == no_value || m.type(n.outputs[0]).dtype != DType::f32) return false;
 
   Attributes attributes;
   attributes.set("alpha", 1.0f / 6);
@@ -71,6 +66,12 @@ extern constinit const Pass pass_fuse_hard_sigmoid = {
                "(x: f32[3]) { y = HardSwish(x) return y }"},
               {"(x: f32[3]) { a = Add(x, f32[]{2}) b = Clip(a, f32[]{0}, f32[]{6}) y = Div(b, "
                "f32[]{6}) return y }",
+               ""},
+              {"(x: f32[3]) { a = Add(x, f32[1,1]{3}) b = Clip(a, f32[]{0}, f32[]{6}) y = Div(b, "
+               "f32[]{6}) return y }",
+               ""},
+              {"(x: f32[N]) { a = Add(x, f32[]{3}) b = Clip(a, f32[]{0}, f32[]{6}) y = Div(b, "
+               "f32[1,1]{6}) return y }",
                ""}},
 };
 

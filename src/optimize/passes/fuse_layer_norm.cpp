@@ -17,7 +17,7 @@ ValueId mean_of(const Match& m, ValueId v) {
 /// d where v = d^2, written as Pow or Mul.
 ValueId square_of(const Match& m, ValueId v) {
   if (const Node* power = m.def(v, "Pow"))
-    return m.scalar(power->inputs[1]) == 2.0 ? power->inputs[0] : no_value;
+    return m.scalar(power->inputs[1], power->inputs[0]) == 2.0 ? power->inputs[0] : no_value;
   const Node* product = m.def(v, "Mul");
   return product && product->inputs[0] == product->inputs[1] ? product->inputs[0] : no_value;
 }
@@ -38,7 +38,7 @@ std::optional<Norm> norm_of(const Match& m, ValueId v) {
   const Node* add = m.def(root->inputs[0], "Add");
   if (!add) return {};
   for (std::size_t i = 0; i < 2; i++) {
-    const auto epsilon = m.scalar(add->inputs[i]);
+    const auto epsilon = m.scalar(add->inputs[i], add->inputs[1 - i]);
     const ValueId squared = mean_of(m, add->inputs[1 - i]);
     if (!epsilon || squared == no_value) continue;
     const ValueId d = square_of(m, squared);
@@ -99,6 +99,16 @@ extern constinit const Pass pass_fuse_layer_norm = {
                "axis=-1, epsilon=0.001) return y }"},
               {"(x: f32[2,3]) { a = ReduceMean(x, i64[1]{0}) d = Sub(x, a) s = Pow(d, f32[]{2}) v "
                "= ReduceMean(s, i64[1]{0}) "
+               "e = Add(v, f32[]{0.001}) r = Sqrt(e) q = Div(d, r) k = Mul(q, f32[3]{1, 2, 3}) y = "
+               "Add(k, f32[3]{4, 5, 6}) return y }",
+               ""},
+              {"(x: f32[2,3]) { a = ReduceMean(x, i64[1]{-1}) d = Sub(x, a) s = Pow(d, f32[]{2}) v "
+               "= ReduceMean(s, i64[1]{-1}) "
+               "e = Add(v, f32[1,1,1,1]{0.001}) r = Sqrt(e) q = Div(d, r) k = Mul(q, f32[3]{1, 2, "
+               "3}) y = Add(k, f32[3]{4, 5, 6}) return y }",
+               ""},
+              {"(x: f32[2,3]) { a = ReduceMean(x, i64[1]{-1}) d = Sub(x, a) s = Pow(d, "
+               "f32[1,1,1]{2}) v = ReduceMean(s, i64[1]{-1}) "
                "e = Add(v, f32[]{0.001}) r = Sqrt(e) q = Div(d, r) k = Mul(q, f32[3]{1, 2, 3}) y = "
                "Add(k, f32[3]{4, 5, 6}) return y }",
                ""}},

@@ -37,10 +37,9 @@ std::optional<Bounds> bounds(const Match& m, const Node* n) {
   }
   if (n->inputs.size() == 2 && (Match::is(*n, "Min") || Match::is(*n, "Max"))) {
     for (std::size_t i = 0; i < 2; i++) {
-      const auto v = m.scalar(n->inputs[i]);
       const ValueId x = n->inputs[1 - i];
+      const auto v = m.scalar(n->inputs[i], x);
       if (!v || m.constant(x) || !(*v == *v)) continue;
-      if (!m.type(x).ranked || m.type(n->inputs[i]).rank() > m.type(x).rank()) continue;
       return Match::is(*n, "Min") ? Bounds{x, -std::numeric_limits<double>::infinity(), *v}
                                   : Bounds{x, *v};
     }
@@ -87,6 +86,7 @@ extern constinit const Pass pass_merge_clips = {
               {"(x: f32[3]) { a = Clip(x, f32[]{-1}, f32[]{4}) y = Relu(a) return y }",
                "(x: f32[3]) { y = Clip(x, f32[]{0}, f32[]{4}) return y }"},
               {"(x: f32[3]) { y = Clip(x, f32[]{-1}) return y }", ""},
+              {"(x: f32[3]) { y = Max(x, f32[1,1]{0}) return y }", ""},
               {"(x: f32[2,1,4], w: f32[1,12,4], r: f32[1,12,3]) { _, h = LSTM(x, w, r, "
                "hidden_size=3) y = Relu(h) "
                "return y }",

@@ -34,9 +34,9 @@ Graph run(const Graph& from) {
   Graph g = from;
   std::vector<ValueId> to(g.values.size());
   for (std::size_t i = 0; i < to.size(); i++) to[i] = ValueId(i);
-  const auto is_output = [&](ValueId v) {
-    return std::find(g.outputs.begin(), g.outputs.end(), v) != g.outputs.end();
-  };
+  std::vector<bool> outputs(g.values.size());
+  for (ValueId v : g.outputs) outputs[index(v)] = true;
+  const auto is_output = [&](ValueId v) { return v != no_value && outputs[index(v)]; };
 
   std::multimap<std::size_t, ValueId> constants;
   for (std::size_t i = 0; i < g.values.size(); i++) {
@@ -52,7 +52,7 @@ Graph run(const Graph& from) {
       to[i] = twin->second;
   }
 
-  std::multimap<std::pair<const OpDef*, ValueId>, std::size_t> seen;
+  std::multimap<std::pair<const OpDef*, std::vector<ValueId>>, std::size_t> seen;
   std::vector<Node> kept;
   for (Node& n : g.nodes) {
     for (ValueId& v : n.inputs)
@@ -61,7 +61,7 @@ Graph run(const Graph& from) {
       for (ValueId& v : s.captures) v = to[index(v)];
       s.body = run(s.body);
     }
-    const std::pair key(n.op, n.input(0));
+    const std::pair key(n.op, n.inputs);
     const auto [begin, end] = seen.equal_range(key);
     // Two outputs of the graph must stay two values.
     const bool free =

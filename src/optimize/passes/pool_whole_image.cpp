@@ -66,6 +66,9 @@ extern constinit const Pass pass_pool_whole_image = {
                "(x: f32[1,2,3,4]) { y = GlobalAveragePool(x) return y }"},
               {"(x: f32[1,2,3,4]) { y = ReduceMean(x, i64[2]{2, 3}, keepdims=0) return y }",
                "(x: f32[1,2,3,4]) { a = GlobalAveragePool(x) y = Flatten(a) return y }"},
+              // Of no pixels both are NaN.
+              {"(x: f32[1,2,0,4]) { y = ReduceMean(x, i64[2]{2, 3}) return y }",
+               "(x: f32[1,2,0,4]) { y = GlobalAveragePool(x) return y }"},
               {"(x: f32[1,2,3,4]) { y = AveragePool(x, kernel_shape=[3, 4]) return y }",
                "(x: f32[1,2,3,4]) { y = GlobalAveragePool(x) return y }"},
               {"(x: f32[1,2,3,4]) { y = AveragePool(x, kernel_shape=[3, 3]) return y }", ""}},

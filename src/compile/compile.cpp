@@ -1,0 +1,273 @@
+#include "compile/compile.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "compile/near_names.hpp"
+#include "lower/cpu.hpp"
+#include "measure/runner.hpp"
+#include "optimize/optimize.hpp"
+#include "program/print.hpp"
+#include "quantize/import.hpp"
+#include "quantize/prepare.hpp"
+#include "quantize/select.hpp"
+#include "sim/simulate.hpp"
+#include "sim/verify.hpp"
+
+namespace longshore::compile {
+namespace {
+
+/// Of nodes, outputs and operators, that --keep-float may name.
+std::vector<std::string> names_in(const Graph& g) {
+  std::vector<std::string> out;
+  for (const Node& n : g.nodes) {
+    out.push_back(n.origin.name);
+    out.push_back(qualified_name(*n.op));
+    for (ValueId v : n.outputs)
+      if (v != no_value) out.push_back(g[v].name);
+  }
+  std::ranges::sort(out);
+  const auto [first, last] = std::ranges::unique(out);
+  out.erase(first, last);
+  return out;
+}
+
+bool names_a_node(const Graph& g, const std::string& name) {
+  return std::ranges::any_of(g.nodes,
+                             [&](const Node& n) { return excluded(g, n, std::span(&name, 1)); });
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const Options& options) : o_(options) {}
+
+  Compiled run() {
+    read();
+    if (o_.first == Stage::place) {
+      c_.imported = c_.optimised = c_.graph = c_.model.graph;
+    } else {
+      if (o_.last >= Stage::import) import();
+      if (o_.last >= Stage::optimise) optimise();
+      if (o_.last >= Stage::quantise) quantise();
+    }
+    if (o_.last >= Stage::place && o_.target) place();
+    if (o_.last >= Stage::plan && npu()) plan();
+    if (o_.last >= Stage::lower) lower();
+    return std::move(c_);
+  }
+
+ private:
+  bool npu() const { return o_.target && o_.target->machine.present; }
+
+  void tell(Stage stage, std::size_t done, std::size_t of = 1, std::string_view part = {}) const {
+    if (o_.progress && !o_.progress({stage, part, done, of})) throw Cancelled();
+  }
+
+  template <class Text>
+  void show(std::string_view stage, Text&& text) const {
+    if (o_.snapshot) o_.snapshot(stage, text());
+  }
+
+  void read() {
+    tell(Stage::read, 0);
+    c_.model = o_.model ? *o_.model : compile::read(o_.source);
+    show("read", [&] { return summary(c_.model.graph); });
+    // What is planned and priced ahead must have sizes.
+    if (o_.target && o_.last >= Stage::place && o_.first != Stage::place)
+      c_.model.graph = with_closed_dims(c_.model.graph, file(), c_.warnings);
+    tell(Stage::read, 1);
+  }
+
+  std::string file() const { return o_.source.path.empty() ? "the graph" : o_.source.path; }
+
+  void import() {
+    tell(Stage::import, 0);
+    c_.imported = c_.graph = import_quantised(c_.model.graph);
+    c_.was_quantised = quantised(c_.imported);
+    tell(Stage::import, 1);
+  }
+
+  void optimise() {
+    tell(Stage::optimise, 0);
+    OptimizeOptions options;
+    std::size_t passes = 0;
+    options.observe = [&](std::string_view pass, const Graph&) {
+      passes++;
+      tell(Stage::optimise, passes, 0, pass);
+    };
+    c_.optimised = c_.graph = optimize(c_.imported, options);
+    show("optimised", [&] { return summary(c_.graph); });
+    tell(Stage::optimise, 1);
+  }
+
+  void quantise() {
+    const bool wanted = o_.quantise == Quantise::always ||
+                        (o_.quantise == Quantise::automatic && (npu() || o_.samples));
+    if (wanted && !quantised(c_.graph)) quantise_here();
+    show("quantised", [&] { return summary(c_.graph); });
+  }
+
+  /// Names that match nothing would be ignored in silence.
+  void check_exclude() {
+    if (o_.numbers.exclude.empty()) return;
+    const Graph prepared = prepare_for_quantisation(
+        c_.optimised, [](const Node& n) { return n.op->quant != Quant::none; });
+    for (const std::string& name : o_.numbers.exclude) {
+      if (names_a_node(c_.optimised, name) || names_a_node(prepared, name)) continue;
+      if (names_a_node(c_.imported, name))
+        fail(Code::bad_argument, "--keep-float ", name,
+             ": the optimiser took that node into another one; `inspect --optimise --text` shows "
+             "those that there are");
+      std::vector<std::string> names = names_in(c_.optimised);
+      const auto known = std::ranges::any_of(ops::all(), [&](const OpDef* op) {
+        return name == op->name || name == qualified_name(*op);
+      });
+      if (!known)
+        fail(Code::bad_argument, "--keep-float ", name,
+             ": no node, value or operator of the model has that name", near_names(name, names));
+      c_.warnings.push_back(str("--keep-float ", name, ": the model has no such operator"));
+    }
+  }
+
+  Rounding rounding() const {
+    if (o_.rounding) return *o_.rounding;
+    if (npu())
+      for (const Rounding r :
+           {Rounding::f32_even, Rounding::fixed31_single, Rounding::fixed31_double})
+        if (o_.target->machine.rounds(static_cast<int>(r))) return r;
+    return Rounding::f32_even;
+  }
+
+  void quantise_here() {
+    tell(Stage::quantise, 0);
+    check_exclude();
+    c_.random_calibration = !o_.samples;
+    const Samples samples = o_.samples ? o_.samples(c_.graph) : random_samples(c_.graph);
+    Calibration data = calibration(c_.graph, samples, o_.threads);
+    data.progress = [this](std::string_view pass, std::size_t done, std::size_t all) {
+      tell(Stage::quantise, done, all, pass);
+    };
+    QuantizeOptions options = o_.numbers;
+    options.rounding = rounding();
+    if (c_.random_calibration)
+      c_.warnings.push_back(
+          "no --calibrate: RANDOM data stands in for samples; the int8 model's accuracy is "
+          "meaningless");
+    try {
+      c_.graph = longshore::quantize(c_.optimised, data, options, &c_.quantisation);
+    } catch (const UnusableSample& bad) {
+      fail(Code::bad_argument, bad.text);
+    }
+    c_.quantised_here = true;
+    const QuantizeReport& r = c_.quantisation;
+    c_.warnings.insert(c_.warnings.end(), r.warnings.begin(), r.warnings.end());
+    for (const Unreadable& u : r.unreadable)
+      c_.warnings.push_back(u.why.find(u.name) == std::string::npos ? u.name + ": " + u.why
+                                                                    : u.why);
+    tell(Stage::quantise, 1);
+  }
+
+  void place() {
+    tell(Stage::place, 0);
+    c_.plan.placement = longshore::place(c_.graph, *o_.target, o_.place);
+    std::size_t open = 0;
+    std::string first;
+    for (const Node& n : c_.graph.nodes)
+      for (ValueId v : n.outputs)
+        if (v != no_value && !c_.graph[v].type.shape() && open++ == 0) first = n.origin.name;
+    if (open > 0)
+      c_.warnings.push_back(str(open,
+                                " values have dims that only a run shows, the first of node '",
+                                first, "': the predicted time leaves their elements out"));
+    tell(Stage::place, 1);
+  }
+
+  void plan() {
+    tell(Stage::plan, 0);
+    c_.plan = lower::timed_plan(std::move(c_.plan.placement), o_.plan);
+    show("plan", [&] { return plan::print(c_.plan); });
+    tell(Stage::plan, 1);
+  }
+
+  void lower() {
+    tell(Stage::lower, 0);
+    if (npu())
+      lower_npu();
+    else
+      lower_cpu();
+    show("program", [&] { return print(c_.program); });
+    tell(Stage::lower, 1);
+  }
+
+  void lower_npu() {
+    if (o_.taps) {
+      c_.tapped = lower::lower_tapped(c_.plan);
+      c_.program = lower::remove_taps(*c_.tapped);
+    } else {
+      c_.program = lower::lower(c_.plan);
+    }
+    c_.target_text = print(*o_.target);
+    if (o_.verify) {
+      prove(c_.program);
+      if (c_.tapped) prove(c_.tapped->program);
+    }
+    if (!o_.predict) return;
+    Result<Timing> timing = longshore::predict(c_.program);
+    if (!timing.ok())
+      fail(Code::internal,
+           "this is a bug: the simulator cannot time the program: ", timing.status().text());
+    c_.timing = std::move(*timing);
+  }
+
+  /// A refusal of a program that was made here is our fault, but for counters that are too small
+  /// for it.
+  static void prove(const Program& p) {
+    for (const Refusal& r : verify(p, 1)) {
+      if (r.kind == Refusal::Kind::semaphore &&
+          r.text.find("may count beyond") != std::string::npos)
+        fail(Code::unsupported, p.machine.name, " has a semaphore_limit of ",
+             p.machine.semaphore_limit, ", and the program needs more: ", r.text);
+      fail(Code::internal, "this is a bug: the verifier refuses the program: ", r.text);
+    }
+  }
+
+  void lower_cpu() {
+    c_.program = lower::lower_cpu(c_.graph);
+    const std::vector<NodePlacement>& nodes = c_.plan.placement.nodes;
+    for (Step& step : c_.program.steps)
+      if (step.layer < nodes.size()) step.cost_us = std::max(nodes[step.layer].cpu_us(), 0.0);
+  }
+
+  const Options& o_;
+  Compiled c_;
+};
+
+}  // namespace
+
+std::string_view name(Stage s) {
+  static constexpr std::string_view names[] = {"read",  "import", "optimise", "quantise",
+                                               "place", "plan",   "lower"};
+  return names[static_cast<std::size_t>(s)];
+}
+
+bool quantised(const Graph& g) {
+  return std::ranges::any_of(g.values, [](const Value& v) { return v.type.quantised(); });
+}
+
+Compiled compile(const Options& options) {
+  const std::string& file = options.source.path;
+  try {
+    return Compiler(options).run();
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).find(file) != std::string_view::npos)
+      throw;  // or it has no name
+    fail(e.code(), file, ": ", e.what());
+  }
+}
+
+Specialise specialise(const Compiled& c) {
+  if (c.quantised_here) return specialiser(c.graph);
+  return specialiser(c.imported, [](const Graph& g) { return optimize(g); });
+}
+
+}  // namespace longshore::compile

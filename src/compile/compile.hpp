@@ -1,0 +1,111 @@
+// From a file or a graph to a program: everyone who turns one into the other goes this way.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compile/samples.hpp"
+#include "compile/source.hpp"
+#include "lower/lower.hpp"
+#include "plan/plan.hpp"
+#include "quantize/quantize.hpp"
+#include "run/context.hpp"
+#include "sim/schedule.hpp"
+#include "write/bundle.hpp"
+
+namespace longshore::compile {
+
+/// The stages, in their order.
+enum class Stage : std::uint8_t { read, import, optimise, quantise, place, plan, lower };
+std::string_view name(Stage);
+
+/// How far the work is. `part` tells passes of a stage apart; it may be empty. `of` is 0 where
+/// nobody knows.
+struct Progress {
+  Stage stage = Stage::read;
+  std::string_view part;
+  std::size_t done = 0, of = 1;
+};
+
+/// The caller's callback said false: nothing was made.
+class Cancelled : public std::exception {
+ public:
+  const char* what() const noexcept override { return "cancelled"; }
+};
+
+/// An element of a calibration sample that no range can hold; `compile` turns it into an Error.
+struct UnusableSample {
+  std::string text;
+};
+
+enum class Quantise : std::uint8_t {
+  automatic,  // for a target with an NPU, and where samples are given
+  always,
+  never
+};
+
+struct Options {
+  // What goes in: a model, or else the file that `source` names.
+  Source source;
+  std::optional<ReadResult> model;
+  /// Where a given model stands already: `place` takes a graph as it is.
+  Stage first = Stage::import;
+  Stage last = Stage::lower;
+
+  /// Absent: the machine that this runs on, without placement and prices.
+  std::optional<Target> target;
+  Quantise quantise = Quantise::automatic;
+  QuantizeOptions numbers;
+  /// Absent: f32_even, or the first mode of the target if it lacks that.
+  std::optional<Rounding> rounding;
+  /// Empty: random data, which `Compiled::random_calibration` says.
+  SamplesFor samples;
+  int threads = 1;
+  PlaceOptions place;
+  plan::PlanOptions plan;
+  bool taps = false;    // makes Compiled::tapped too
+  bool verify = true;   // proves the program sound
+  bool predict = true;  // fills Compiled::timing
+
+  /// Called at the beginning and end of each stage and in between; false stops with Cancelled. By
+  /// one thread at a time.
+  std::function<bool(const Progress&)> progress;
+  /// Gets what each stage made as text, in order: "read", "optimised", "quantised", "plan",
+  /// "program".
+  std::function<void(std::string_view name, const std::string& text)> snapshot;
+};
+
+/// What came of it, as far as Options::last.
+struct Compiled {
+  ReadResult model;             // as read, its dims closed for a target
+  Graph imported, optimised;    // optimised: before it was quantised here
+  Graph graph;                  // that the program computes
+  bool was_quantised = false;   // before it came here
+  bool quantised_here = false;  // by the stage quantise
+  bool random_calibration = false;
+  QuantizeReport quantisation;
+  plan::Plan plan;  // for a target without NPU only its placement
+  Program program;
+  std::optional<lower::Tapped> tapped;
+  Timing timing;  // of the simulator; empty without NPU
+  /// One sentence each, for people.
+  std::vector<std::string> warnings;
+
+  bool npu() const { return program.machine.present; }
+  std::string target_text;  // of the target file; empty without NPU
+  /// Without a report.
+  BundleContents bundle() const { return {graph, program, target_text, {}}; }
+};
+
+/// Throws Error for what is wrong with the input, Cancelled where the caller wanted it.
+Compiled compile(const Options&);
+
+/// True where a value has a scale.
+bool quantised(const Graph&);
+
+/// How a loaded model makes programs for dims that it first sees when it runs: by the same stages.
+Specialise specialise(const Compiled&);
+
+}  // namespace longshore::compile

@@ -1,0 +1,137 @@
+// Convolution and matrix product: output tiles of rows, columns and channels; input channels in one
+// go or summed block by block in int32 accumulators. A grouped convolution takes one instruction
+// for each group.
+#include "forms/support/mac.hpp"
+#include "sim/costs.hpp"
+
+namespace longshore::forms {
+extern const FormDef form_mac;
+namespace {
+
+constexpr std::size_t weights = 0, data = 1;
+
+std::vector<Operand> operands(const FormSpec& s) {
+  return {{.source = Operand::Source::packed, .input = s.weights}, {.input = s.data}};
+}
+
+std::int64_t group_in(const FormNode& n) { return n.in.c / n.spec.groups; }
+std::int64_t group_out(const FormNode& n) { return n.out.c / n.spec.groups; }
+std::int64_t taps(const FormNode& n) { return n.spec.window.taps(); }
+
+/// Output channels never cross a group; `over.c` counts inside the group.
+Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
+  const std::int64_t group = tile.out.c.from / group_out(n), first = group * group_in(n);
+  if (operand == weights) return {group, {0, 1}, tile.over.c, tile.out.c};
+  return {tile.out.n,
+          reach_of(n.spec.window, 1, tile.out.h, n.in.h).in,
+          reach_of(n.spec.window, 2, tile.out.w, n.in.w).in,
+          {first + tile.over.c.from, first + tile.over.c.to}};
+}
+
+TileRules rules(const FormNode&, const Machine& m) {
+  return {.channel_grain = m.mac_columns, .input_grain = m.mac_rows, .sums_channels = true};
+}
+
+std::int64_t weight_bytes(const FormNode& n, std::int64_t out, std::int64_t in, const Machine& m) {
+  return out * taps(n) * round_up(in, sram_alignment(m));
+}
+
+std::int64_t slot_bytes(const FormNode& n, std::size_t, const Tiling& t, const Machine& m) {
+  return parameters_at(weight_bytes(n, t.channels, t.in_channels, m), m) +
+         t.channels * static_cast<std::int64_t>(sizeof(ChannelParameters));
+}
+
+std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine& m) {
+  return tile_shape(m, t.rows, t.columns, t.channels).bytes() * 4;
+}
+
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
+  Conv c;
+  c.kernel_h = u32(n.spec.window.kernel[1]), c.kernel_w = u32(n.spec.window.kernel[2]);
+  c.out_h = u32(t.rows), c.out_w = u32(t.columns), c.out_c = u32(t.channels);
+  c.in_c = u32(t.in_channels);
+  return conv_cycles(m, c);
+}
+
+/// [out channel][tap][in channel, padded], then the parameters of the channels.
+std::vector<std::byte> pack(const FormNode& n, std::size_t, const Machine& m) {
+  const std::span<const std::int8_t> from =
+      n.graph.constant(n.input(n.spec.weights))->values<std::int8_t>();
+  const std::int64_t in = group_in(n), tap_stride = round_up(in, sram_alignment(m)),
+                     out_stride = taps(n) * tap_stride;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(n.out.c * out_stride));
+  for (std::int64_t o = 0; o < n.out.c; o++)
+    for (std::int64_t c = 0; c < in; c++)
+      for (std::int64_t t = 0; t < taps(n); t++) {
+        const std::int64_t source =
+            n.spec.weights_by_input ? c * n.out.c + o : (o * in + c) * taps(n) + t;
+        bytes[static_cast<std::size_t>(o * out_stride + t * tap_stride + c)] =
+            static_cast<std::byte>(from[static_cast<std::size_t>(source)]);
+      }
+  return with_parameters(std::move(bytes), mac_parameters(n));
+}
+
+std::vector<Fetch> fetch(const FormNode& n, std::size_t operand, const TileBox& tile,
+                         const Machine& m) {
+  const auto u64 = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+  const Box box = reach(n, operand, tile);
+  const std::int64_t a = sram_alignment(m), from_tap = round_up(group_in(n), a),
+                     from_out = taps(n) * from_tap;
+  const std::int64_t to_tap = round_up(box.w.size(), a), to_out = taps(n) * to_tap;
+  // The last block's padding lies in the constants; that of others would be the next block.
+  const std::int64_t run = box.w.to == group_in(n) ? to_tap : box.w.size();
+  const std::int64_t parameters = round_up(n.out.c * from_out, 64);
+  const auto size = static_cast<std::int64_t>(sizeof(ChannelParameters));
+  return {{u64(box.c.from * from_out + box.w.from),
+           0,
+           {{box.c.size(), u64(from_out), u64(to_out)}, {taps(n), u64(from_tap), u64(to_tap)}},
+           run},
+          {u64(parameters + box.c.from * size),
+           static_cast<std::uint32_t>(parameters_at(box.c.size() * to_out, m)),
+           {},
+           box.c.size() * size}};
+}
+
+void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
+  const Box& box = e.operand_box(weights);
+  const std::int64_t tap_stride = round_up(box.w.size(), sram_alignment(e.machine())),
+                     out_stride = taps(n) * tap_stride;
+  const std::uint32_t at = e.operand(weights).address;
+  Conv conv;
+  set_tile(conv, n, task, e, data);
+  conv.weights = at;
+  conv.weight_tap_stride = static_cast<std::uint32_t>(tap_stride);
+  conv.weight_out_stride = static_cast<std::uint32_t>(out_stride);
+  conv.parameters =
+      at + static_cast<std::uint32_t>(parameters_at(box.c.size() * out_stride, e.machine()));
+  e.emit(Queue::mac, conv);
+}
+
+}  // namespace
+
+extern constinit const FormDef form_mac = {
+    .name = "mac",
+    .doc = "Convolution and matrix product with constant weights, on the MAC array.",
+    .limits = mac_limits,
+    .operands = operands,
+    .reach = reach,
+    .rules = rules,
+    .slot_bytes = slot_bytes,
+    .accumulator_bytes = accumulator_bytes,
+    .queue = Queue::mac,
+    .cycles = cycles,
+    .pack = pack,
+    .fetch = fetch,
+    .emit = emit,
+    .examples = {R"((x: i8[1,4,9,7] q(0.1, 3)) {
+      y: i8[1,6,5,4] q(0.05, -5) = Conv(x, i8[6,2,3,3] q(0.02, 0) {
+        1,-2,3,4,5,6,-7,8,9, 10,11,-12,13,14,15,16,-17,18, 1,2,3,4,5,6,7,8,9, -1,-2,-3,-4,-5,-6,-7,-8,-9,
+        1,-2,3,4,5,6,-7,8,9, 10,11,-12,13,14,15,16,-17,18, 1,2,3,4,5,6,7,8,9, -1,-2,-3,-4,-5,-6,-7,-8,-9,
+        1,-2,3,4,5,6,-7,8,9, 10,11,-12,13,14,15,16,-17,18, 1,2,3,4,5,6,7,8,9, -1,-2,-3,-4,-5,-6,-7,-8,-9},
+        group=2, pads=[1,1,1,1], strides=[2,2]) return y })",
+                 R"((x: i8[3,2] q(0.5, 3)) {
+      y: i8[3,2] q(2, 4) = MatMul(x, i8[2,2] q([0.25, 0.5], [0, 0], axis=1) {1, -2, 3, 4}) return y })"},
+};
+
+}  // namespace longshore::forms

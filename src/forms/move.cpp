@@ -1,0 +1,139 @@
+// Elements at other places: parts of a tensor, several behind one another, a border around one. What
+// no strides can show is copied through the SRAM.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "forms/form.hpp"
+#include "program/instructions/fill.hpp"
+#include "tensor/quant.hpp"
+#include "tensor/requantise.hpp"
+
+namespace longshore::forms {
+namespace {
+
+using Move = FormSpec::Move;
+
+Shows shows(const FormSpec& s) {
+  switch (s.move) {
+    case Move::takes:
+      return Shows::takes;
+    case Move::joins:
+      return Shows::joins;
+    case Move::pads:
+      break;
+  }
+  return Shows::nothing;
+}
+
+void prepare(const Graph& g, const Node& n, FormSpec& s) {
+  if (s.move != Move::pads) return;
+  const Tensor out = trace(g, n, static_cast<std::size_t>(s.data))[0];
+  const std::span<const std::int32_t> all = out.values<std::int32_t>();
+  const auto first = std::ranges::find(all, 0);
+  check(first != all.end(), "a border that drops the first element");
+  s.start = nhwc_position(out.shape, first - all.begin());
+}
+
+void limits(const FormNode& n, const Unit&, Reasons& out) {
+  const bool joins = n.spec.move == Move::joins;
+  for (std::size_t i = 0; i < n.node.inputs.size(); i++) {
+    const ValueId v = n.node.input(i);
+    if (v == no_value) continue;
+    if (joins && n.graph.constant(v))
+      out.value(str("'", n.graph[v].name, "'"), "a constant", "computed");
+    if (!joins && static_cast<int>(i) != n.spec.data && !n.graph.constant(v))
+      out.computed(str("input ", i), n.graph[v].name);
+  }
+  for (ValueId v : n.node.outputs)
+    if (!joins && v != no_value && !(n.type(n.data()).quant == n.type(v).quant))
+      out.scales(n.graph[n.data()].name, n.graph[v].name);
+}
+
+std::vector<Operand> operands(const FormSpec& s) {
+  return {{.source = Operand::Source::inside, .input = s.data}};
+}
+
+/// Copies walk both sides alike; `pads` reads what of the tile lies inside the input.
+Box reach(const FormNode& n, std::size_t, const TileBox& tile) {
+  if (n.spec.move != Move::pads) return tile.out;
+  const auto cut = [](Span s, std::int64_t start, std::int64_t size) {
+    return Span{std::clamp<std::int64_t>(s.from - start, 0, size),
+                std::clamp<std::int64_t>(s.to - start, 0, size)};
+  };
+  const auto& start = n.spec.start;
+  Box box{tile.out.n - start[0], cut(tile.out.h, start[1], n.in.h),
+          cut(tile.out.w, start[2], n.in.w), cut(tile.out.c, start[3], n.in.c)};
+  if (box.n < 0 || box.n >= n.in.n) box.h = {0, 0};
+  return box;
+}
+
+TileRules rules(const FormNode&, const Machine& m) {
+  return {.channel_grain = sram_alignment(m)};
+}
+
+double cycles(const FormNode&, const Tiling&, const Machine&) { return 0; }
+
+/// The code of the border: its constant may be a code, a quantised number or a float.
+std::int32_t border(const FormNode& n) {
+  const Codes codes = codes_of(n.type(n.result()));
+  const ValueId v = n.input(n.spec.fill);
+  const Tensor* given = n.graph.constant(v);
+  if (!given || given->elements() != 1) return codes.zero;
+  const auto code_of = [&](float x) {
+    return quantise(x, codes.scale, codes.zero, codes.lowest, codes.highest);
+  };
+  if (given->dtype == DType::f32) return code_of(given->values<float>()[0]);
+  const std::int32_t code = load_code(given->view(), 0);
+  const Quantisation& q = n.type(v).quant;
+  return q.present() ? code_of(dequantise(code, q.scale[0], q.zero_point[0])) : code;
+}
+
+void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
+  const Box &from = e.operand_box(0), &to = task.box.out;
+  const Tile tile = e.result();
+  const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
+  if (n.spec.move != Move::pads) return e.load(0, from, tile.address);
+  const bool whole = !from.empty() && from.h.size() == to.h.size() &&
+                     from.w.size() == to.w.size() && from.c.size() == to.c.size();
+  if (!whole) {
+    Fill fill;
+    fill.address = tile.address;
+    fill.count[1] = u32(to.h.size()), fill.count[2] = u32(to.w.size());
+    fill.stride[1] = tile.row_stride, fill.stride[2] = tile.pixel_stride;
+    fill.run_bytes = u32(to.c.size());
+    fill.value = static_cast<std::int8_t>(border(n));
+    e.emit(Queue::dma_in, fill);
+  }
+  if (from.empty()) return;
+  const auto before = [&](std::int64_t start, Span out) {
+    return u32(std::max<std::int64_t>(0, start - out.from));
+  };
+  e.load(0, from,
+         tile.address + before(n.spec.start[1], to.h) * tile.row_stride +
+             before(n.spec.start[2], to.w) * tile.pixel_stride + before(n.spec.start[3], to.c));
+}
+
+}  // namespace
+
+extern constinit const FormDef form_move = {
+    .name = "move",
+    .doc = "Slices, splits, transposes, joins and borders: views where strides allow, else copies.",
+    .leads = false,
+    .copies = true,
+    .shows = shows,
+    .prepare = prepare,
+    .limits = limits,
+    .operands = operands,
+    .reach = reach,
+    .rules = rules,
+    .queue = Queue::dma_in,
+    .cycles = cycles,
+    .emit = emit,
+    .examples = {R"((x: i8[1,3,4,5] q(0.1, 3)) {
+      y: i8[1,3,6,7] q(0.1, 3) = Pad(x, i64[8]{0,0,1,1,0,0,1,1}) return y })",
+                 R"((x: i8[1,6,4,5] q(0.1, 3)) { y: i8[1,4,5,6] q(0.1, 3) = Transpose(x, perm=[0,2,3,1]) return y })",
+                 R"((x: i8[1,3,4,5] q(0.1, 3), z: i8[1,2,4,5] q(0.2, 3)) {
+      y: i8[1,5,4,5] q(0.2, 3) = Concat(x, z, axis=1) return y })"},
+};
+
+}  // namespace longshore::forms

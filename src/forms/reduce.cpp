@@ -1,0 +1,74 @@
+// The mean over height and width: tiles of the input add into int32 sums, the last one finishes.
+#include "base/error.hpp"
+#include "forms/form.hpp"
+#include "program/instructions/reduce.hpp"
+#include "sim/costs.hpp"
+
+namespace longshore::forms {
+namespace {
+
+void limits(const FormNode& n, const Unit& unit, Reasons& out) {
+  out.needs(unit, vector_unit::reduce);
+  if (n.spec.function != "mean") out.value("its function", n.spec.function, "mean");
+  const TensorType& x = n.type(n.data());
+  if (x.rank() < 3 || x.rank() > 4)
+    out.range(str("the rank of '", n.graph[n.data()].name, "'"), x.rank(), 3, 4,
+              "means over images are lowered for");
+}
+
+std::vector<Operand> operands(const FormSpec& s) { return {{.input = s.data}}; }
+
+Box reach(const FormNode&, std::size_t, const TileBox& tile) {
+  return {tile.out.n, tile.over.h, tile.over.w, tile.out.c};
+}
+
+TileRules rules(const FormNode&, const Machine& m) {
+  return {.channel_grain = sram_alignment(m), .sums_pixels = true};
+}
+
+std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine&) {
+  return t.channels * 4;
+}
+
+double cycles(const FormNode&, const Tiling& t, const Machine& m) {
+  return vector_cycles(m, vector_unit::reduce,
+                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+}
+
+void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
+  const Codes x = codes_of(n.type(n.data())), y = codes_of(n.type(n.result()));
+  const Box& box = e.operand_box(0);
+  Reduce o;
+  o.in = e.operand(0);
+  o.height = static_cast<std::uint32_t>(box.h.size());
+  o.width = static_cast<std::uint32_t>(box.w.size());
+  o.channels = static_cast<std::uint32_t>(box.c.size());
+  o.in_zero = x.zero, o.in_scale = x.scale;
+  o.accumulate = !task.box.begins;
+  o.finish = task.box.ends;
+  o.accumulators = e.accumulators();
+  o.out = e.result().address;
+  o.divisor = static_cast<std::uint32_t>(n.in.h * n.in.w);
+  o.out_scale = y.scale, o.out_zero = y.zero;
+  o.lowest = y.lowest, o.highest = y.highest;
+  o.rounding = n.graph.numbers;
+  e.emit(Queue::vector, o);
+}
+
+}  // namespace
+
+extern constinit const FormDef form_reduce = {
+    .name = "reduce",
+    .doc = "The mean over height and width.",
+    .limits = limits,
+    .operands = operands,
+    .reach = reach,
+    .rules = rules,
+    .accumulator_bytes = accumulator_bytes,
+    .cycles = cycles,
+    .emit = emit,
+    .examples = {R"((x: i8[2,5,7,6] q(0.1, 3)) {
+      y: i8[2,5,1,1] q(0.03, -3) = GlobalAveragePool(x) return y })"},
+};
+
+}  // namespace longshore::forms

@@ -1,0 +1,61 @@
+#include "forms/support/geometry.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace longshore::forms {
+namespace {
+
+/// Places of the axes of a tensor of each rank in NHWC order.
+constexpr int places[5][4] = {{}, {3}, {0, 3}, {0, 3, 2}, {0, 3, 1, 2}};
+
+}  // namespace
+
+std::optional<Extent> extent_of(const TensorType& t) {
+  const std::optional<Shape> s = t.shape();
+  if (!s || s->rank > 4) return {};
+  std::array<std::int64_t, 4> e = {1, 1, 1, 1};
+  for (int i = 0; i < s->rank; i++) e[static_cast<std::size_t>(places[s->rank][i])] = (*s)[i];
+  return Extent{e[0], e[1], e[2], e[3]};
+}
+
+Extent aligned_extent(const Graph& g, ValueId v, ValueId output) {
+  const Shape from = *g[v].type.shape();
+  Shape aligned;
+  for (int i = from.rank; i < g[output].type.rank(); i++) aligned.push(1);
+  for (std::int64_t d : from) aligned.push(d);
+  return *extent_of(TensorType(DType::i8, aligned));
+}
+
+std::array<std::int64_t, 4> nhwc_position(const Shape& s, std::int64_t at) {
+  std::array<std::int64_t, 4> p{};
+  for (int i = s.rank; i-- > 0;) {
+    p[static_cast<std::size_t>(places[s.rank][i])] = at % s[i];
+    at /= s[i];
+  }
+  return p;
+}
+
+int nhwc_axis(int rank, std::int64_t axis) { return places[rank][resolve_axis(axis, rank)]; }
+
+Reach reach_of(const Window& w, int axis, Span out, std::int64_t size) {
+  const std::int64_t from = out.from * w.stride[axis] - w.begin[axis];
+  const std::int64_t to = (out.to - 1) * w.stride[axis] - w.begin[axis] + w.reach(axis);
+  Reach r;
+  r.in = {std::clamp<std::int64_t>(from, 0, size - 1), std::clamp<std::int64_t>(to, 1, size)};
+  r.before = r.in.from - from;
+  r.after = std::max<std::int64_t>(0, to - r.in.to);
+  return r;
+}
+
+std::int64_t sram_alignment(const Machine& m) {
+  return std::lcm(std::lcm<std::int64_t, std::int64_t>(m.mac_alignment, m.vector_alignment),
+                  std::int64_t{m.dma_alignment});
+}
+
+TileShape tile_shape(const Machine& m, std::int64_t rows, std::int64_t columns,
+                     std::int64_t channels, std::int64_t element_bytes) {
+  return {rows, columns, channels, round_up(channels * element_bytes, sram_alignment(m))};
+}
+
+}  // namespace longshore::forms

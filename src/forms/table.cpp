@@ -1,0 +1,103 @@
+// An element-wise function of one number: a look-up in the 256 codes that the reference gives.
+#include <numeric>
+
+#include "base/error.hpp"
+#include "forms/form.hpp"
+#include "program/instructions/table.hpp"
+#include "sim/costs.hpp"
+
+namespace longshore::forms {
+namespace {
+
+void limits(const FormNode& n, const Unit& unit, Reasons& out) {
+  out.needs(unit, vector_unit::table);
+  for (std::size_t i = 1; i < n.node.inputs.size(); i++) {
+    const ValueId v = n.node.input(i);
+    if (v == no_value) continue;
+    const Tensor* c = n.graph.constant(v);
+    if (!c)
+      out.computed(str("input ", i), n.graph[v].name);
+    else if (c->elements() > 1)
+      out.range(str("the number of elements of '", n.graph[v].name, "'"), c->elements(), 1, 1,
+                "a table takes");
+  }
+  if (n.node.outputs.size() != 1)
+    out.range("the number of outputs", static_cast<std::int64_t>(n.node.outputs.size()), 1, 1,
+              "a table gives");
+}
+
+std::vector<Operand> operands(const FormSpec& s) {
+  return {{.input = s.data}, {.source = Operand::Source::made}};
+}
+
+Box reach(const FormNode&, std::size_t operand, const TileBox& tile) {
+  return operand == 0 ? tile.out : Box{};  // one table for all tiles
+}
+
+TileRules rules(const FormNode&, const Machine& m) {
+  return {.channel_grain = sram_alignment(m)};
+}
+
+std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machine&) { return 256; }
+
+double cycles(const FormNode&, const Tiling& t, const Machine& m) {
+  return vector_cycles(m, vector_unit::table,
+                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+}
+
+/// The output code of each input code, by the reference.
+std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
+  std::vector<std::int8_t> codes(256);
+  std::iota(codes.begin(), codes.end(), std::int8_t{-128});
+  TensorType in = n.type(n.data()), out = n.type(n.result());
+  in.dims = out.dims = {Dim(256)};
+  Graph small;
+  small.numbers = n.graph.numbers;
+  Node copy = n.node;
+  copy.inputs[0] = small.add_input("x", in);
+  std::vector<Tensor> inputs(n.node.inputs.size());
+  inputs[0] = make_tensor<std::int8_t>(DType::i8, Shape{256}, codes);
+  for (std::size_t i = 1; i < n.node.inputs.size(); i++) {
+    if (n.node.inputs[i] == no_value) continue;
+    inputs[i] = *n.graph.constant(n.node.inputs[i]);
+    copy.inputs[i] = small.add_constant({}, inputs[i]);
+    small[copy.inputs[i]].type.quant = n.type(n.node.inputs[i]).quant;
+  }
+  copy.outputs = {small.add_value("y", out)};
+  const std::vector<Tensor> y = evaluate_node(small, copy, inputs);
+  check(y[0].elements() == 256, "an operator of the form table that is not element-wise");
+  const std::span<const std::byte> bytes = std::as_bytes(y[0].values<std::int8_t>());
+  return {bytes.begin(), bytes.end()};
+}
+
+void emit(const FormNode&, const TileTask& task, TileEmitter& e) {
+  const Box& box = task.box.out;
+  Table o;
+  o.in = e.operand(0), o.out = e.result();
+  o.height = static_cast<std::uint32_t>(box.h.size());
+  o.width = static_cast<std::uint32_t>(box.w.size());
+  o.channels = static_cast<std::uint32_t>(box.c.size());
+  o.table = e.operand(1).address;
+  e.emit(Queue::vector, o);
+}
+
+}  // namespace
+
+extern constinit const FormDef form_table = {
+    .name = "table",
+    .doc = "A function of one number by a table of 256 entries.",
+    .follows = true,
+    .limits = limits,
+    .operands = operands,
+    .reach = reach,
+    .rules = rules,
+    .slot_bytes = slot_bytes,
+    .cycles = cycles,
+    .make = make,
+    .emit = emit,
+    .examples = {R"((x: i8[1,3,4,5] q(0.1, 3)) {
+      y: i8[1,3,4,5] q(0.00390625, -128) = Sigmoid(x) return y })",
+                 R"((x: i8[7] q(0.1, 3)) { y: i8[7] q(0.1, 3) = LeakyRelu(x, alpha=0.25) return y })"},
+};
+
+}  // namespace longshore::forms

@@ -1,0 +1,46 @@
+#include "program/instructions/table.hpp"
+
+#include "program/check.hpp"
+#include "program/instruction_def.hpp"
+
+namespace longshore::instructions {
+namespace {
+
+constexpr Types codes = types(DType::i8);
+
+constexpr auto fields =
+    field_list(LONGSHORE_TILE(Table, in, codes), LONGSHORE_TILE(Table, out, codes),
+               LONGSHORE_FIELD(Table, extent, height), LONGSHORE_FIELD(Table, extent, width),
+               LONGSHORE_FIELD(Table, extent, channels), LONGSHORE_FIELD(Table, address, table));
+
+void regions(const Table& t, Queue, Regions& out) {
+  out.add(in_place(tile_region("in", t.in, t.height, t.width, t.channels), t.in == t.out));
+  out.add(plain_region("table", t.table, 256));
+  out.add(written(tile_region("out", t.out, t.height, t.width, t.channels)));
+}
+
+const VectorFunction& function(const Table&) { return vector_unit::table; }
+
+bool uses(const Table& t, std::string_view f) {
+  return !idle_stride(f, "in", t.height, t.width) && !idle_stride(f, "out", t.height, t.width);
+}
+
+}  // namespace
+
+extern constinit const InstructionDef instruction_table = {
+    .name = "table",
+    .doc = "Looks up 256 entries: every unary activation.",
+    .queues = {Queue::vector},
+    .operands = operand_struct<Table>(),
+    .fields = fields,
+    .functions = {&vector_unit::table},
+    .function = erased<function>,
+    .regions = erased<regions>,
+    .uses = erased<uses>,
+};
+
+}  // namespace longshore::instructions
+
+namespace longshore::vector_unit {
+extern constinit const VectorFunction table{"table", "per step of a 256-entry lookup"};
+}

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""What a first user met: options that did nothing, prices made of unknown dims, messages that named the wrong thing, and
+files written over what was no file."""
+import json
+import os
+import pathlib
+import pty
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import cli  # noqa: E402
+
+cli.with_oracle()
+import numpy  # noqa: E402
+import onnx  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from PIL import Image  # noqa: E402
+
+check = cli.Checks()
+NPU = "rk3588-like"
+
+
+def model(path, nodes, constants=(), shape=(1, 3, 8, 8)):
+    """Writes a model with input `x` and output `y`."""
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], list(constants))
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    return path
+
+
+def conv_net(path, shape=(1, 3, 8, 8), name="first_conv"):
+    rng = numpy.random.default_rng(1)
+    weights = numpy_helper.from_array(rng.standard_normal((4, 3, 3, 3)).astype(numpy.float32), "w")
+    return model(path, [helper.make_node("Conv", ["x", "w"], ["c"], name=name, pads=[1, 1, 1, 1]),
+                        helper.make_node("MaxPool", ["c"], ["y"], name="last_pool", kernel_shape=[2, 2], strides=[2, 2])], [weights], shape)
+
+
+def answers(name, done, out=(), err=(), never=(), code=0):
+    """It ended with that code and said these words, none of the others."""
+    problems = [f"exit code {done.returncode}, expected {code}"] if done.returncode != code else []
+    problems += [f"stdout lacks '{w}'" for w in out if str(w) not in done.stdout]
+    problems += [f"stderr lacks '{w}'" for w in err if str(w) not in done.stderr]
+    problems += [f"it says '{w}'" for w in never if str(w) in done.stdout + done.stderr]
+    return check.that(not problems, name, "; ".join(problems) + f"\n  stdout: {done.stdout[-500:]}\n  stderr: {done.stderr[-500:]}")
+
+
+def as_json(done):
+    """The last line of stdout; numbers that are none are an error."""
+    def no(word):
+        raise ValueError(f"{word} in JSON")
+    try:
+        return json.loads(done.stdout.strip().splitlines()[-1], parse_constant=no)
+    except (ValueError, IndexError) as e:
+        check.that(False, f"JSON of {done.args[1:]}", f"{e}: {done.stdout[-300:]} {done.stderr[-300:]}")
+        return {}
+
+
+def test_open_dims(here):
+    file = conv_net(here / "open.onnx", ("batch", 3, "height", "width"))
+    for target in ("cpu", NPU):
+        check.refuses(f"{target}: open dims", cli.run("build", file, "--target", target),
+                      ["open.onnx", "'x'", "--dim height=n --dim width=n"], never=["predicted"])
+        done = cli.run("build", file, "--target", target, "--dim", "height=8", "--dim", "width=8")
+        answers(f"{target}: an open batch is 1, and said", done, ["predicted"], ["--dim batch=N"])
+    check.refuses("a dim of 0", cli.run("run", file, "--dim", "batch=0"), ["batch", "'0'"])
+    check.refuses("a dim given twice", cli.run("run", file, "--dim", "batch=1", "--dim", "batch=2"), ["batch", "twice"])
+    relu = model(here / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], shape=("batch", 3, "height", "width"))
+    answers("random data of open dims says so", cli.run("run", relu, "--dim", "height=8"), err=["'x'", "--dim width=N"])
+    nameless = conv_net(here / "nameless.onnx", (1, 3, None, None))
+    check.refuses("dims without names", cli.run("build", nameless, "--target", NPU), ["--shape x=1,3,n,n"])
+    answers("--shape closes them", cli.run("build", nameless, "--target", NPU, "--shape", "x=1,3,8,8"), ["predicted"])
+    check.refuses("--shape against the model", cli.run("build", nameless, "--shape", "x=1,4,8,8"), ["--shape", "'x'"])
+    check.refuses("--shape of no input", cli.run("build", nameless, "--shape", "z=1,4,8,8"), ["--shape", "'z'", "'x'"])
+
+
+def test_ignored(here):
+    file = conv_net(here / "m.onnx")
+    numpy.save(here / "x.npy", numpy.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(numpy.float32))
+    bundle = here / "m.lsb"
+    answers("build", cli.run("build", file, "--target", NPU, "-o", bundle))
+    check.refuses("--keep-float of nothing", cli.run("build", file, "--target", NPU, "--keep-float", "first_comv"),
+                  ["first_comv", "near: 'first_conv'"])
+    answers("--keep-float of an operator that is not there", cli.run("build", file, "--target", NPU, "--keep-float", "Softmax"),
+            err=["Softmax", "no such operator"])
+    environment = dict(os.environ, LONGSHORE_CPU="avx52")
+    check.refuses("LONGSHORE_CPU", cli.run("run", file, env=environment), ["LONGSHORE_CPU", "avx52", "near: 'avx2'"])
+    for command in (["run"], ["bench", "--seconds", "0.01"], ["compare"], ["build"], ["eval", "--data", here]):
+        check.refuses(f"{command[0]}: --calibrate on a bundle", cli.run(*command, bundle, "--calibrate", here / "x.npy"),
+                      ["--calibrate", "m.lsb"])
+    answers("run: --calibrate without int8", cli.run("run", file, "--calibrate", here / "x.npy"), err=["--calibrate changes nothing"])
+    (here / "two.txt").write_text("a\nb\n")
+    answers("too few labels", cli.run("run", file, "--top", 1, "--labels", here / "two.txt"), err=["2 lines", "'y'"])
+    answers("labels without --top", cli.run("run", file, "--labels", here / "two.txt"), err=["--labels", "--top"])
+    check.refuses("--trace without NPU", cli.run("build", file, "--trace", here / "t.json"), ["--trace", "cpu"])
+    check.that(not (here / "t.json").exists(), "no trace is left")
+    check.refuses("--plan without NPU", cli.run("build", file, "--plan"), ["--plan", "cpu"])
+    for command in ("run", "bench", "eval"):
+        help_text = cli.run(command, "--help").stdout
+        check.that("bf16" not in help_text, f"{command} --help offers no bf16")
+        check.that("auto, cpu, reference, or sim" in " ".join(help_text.split()), f"{command} --help: one --on for all", help_text[-600:])
+    check.refuses("--precision bf16", cli.run("bench", file, "--precision", "bf16"), ["bf16"], code=64)
+
+
+def test_clocks(here):
+    file, bundle, host = conv_net(here / "m.onnx"), here / "m.lsb", here / "host.lsb"
+    cli.run("build", file, "--target", NPU, "-o", bundle)
+    cli.run("build", file, "-o", host)
+    fast = ["--seconds", "0.01"]
+    answers("bench of an NPU's bundle", cli.run("bench", bundle, *fast), [f"target {NPU}:", "predicted", "simulator"], never=["avx"])
+    told = as_json(cli.run("bench", bundle, "--json", *fast))
+    check.that(told.get("on") == "sim" and told.get("predicted_ms", 0) > 0 and "simulator" in told.get("clock", ""), "bench --json on sim", told)
+    run = as_json(cli.run("run", bundle, "--json"))
+    check.that(run.get("predicted_ms") == run.get("latency_ms") == told.get("predicted_ms"), "run and bench predict the same", run)
+    told = as_json(cli.run("bench", bundle, "--on", "cpu", "--json", *fast))
+    check.that(told.get("on") == "cpu" and told.get("predicted_ms") is None and "measured" in told.get("clock", ""), "bench --on cpu", told)
+    answers("bench of a model", cli.run("bench", file, *fast), ["this CPU, measured"], never=["predicted"])
+    answers("bench of the CPU's bundle", cli.run("bench", host, *fast), ["target cpu:", "predicted", "this CPU, measured"])
+
+
+def test_messages(here):
+    file = conv_net(here / "m.onnx")
+    picture = Image.fromarray(numpy.random.default_rng(2).integers(0, 255, (8, 8, 3), dtype=numpy.uint8))
+    kinds = {"webp": "WebP", "gif": "GIF", "bmp": "BMP", "tiff": "TIFF"}
+    for ending, kind in kinds.items():
+        picture.save(here / f"p.{ending}")
+    (here / "s.wav").write_bytes(b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0" + b"\0" * 40)
+    for ending, kind in {**kinds, "wav": "WAV"}.items():
+        path = here / (f"s.{ending}" if ending == "wav" else f"p.{ending}")
+        for name, done in (("input", cli.run("run", file, "--input", path)), ("calibration", cli.run("build", file, "--target", NPU, "--calibrate", path)),
+                           ("model", cli.run("run", path))):
+            check.refuses(f"{ending} as {name}", done, [path, kind.lower()], never=["ONNX file, or a damaged one"])
+            line = done.stderr.strip().splitlines()[-1]
+            check.that(line.count(str(path)) == 1, f"{ending} as {name}: the path once", line)
+    picture.convert("CMYK").save(here / "c.jpg")
+    check.refuses("a CMYK JPEG", cli.run("run", file, "--input", here / "c.jpg"), ["c.jpg", "cmyk"], never=["conversion request"])
+    (here / "broken.png").write_bytes(b"\0\1\2 no picture")
+    done = cli.run("run", file, "--input", here / "broken.png")
+    check.refuses("a broken picture", done, ["broken.png", "png"], never=["TensorProto"])
+    check.that(done.stderr.count("broken.png") == 1, "its path once", done.stderr)
+    many = here / "many"
+    many.mkdir()
+    for i in range(30):
+        (many / f"bad_{i:02}.png").write_bytes(b"\x89PNG\r\n\x1a\nxx")
+    done = cli.run("build", file, "--target", NPU, "--calibrate", many)
+    check.refuses("thirty broken samples", done, ["bad_00.png", "30"])
+    check.that(len(done.stderr) < 400 and done.stderr.count("bad_") == 1, "one of them is named, once", done.stderr)
+    check.refuses("an option in place of a command", cli.run("--bogus"), ["'--bogus'"], code=64, never=["subcommand"])
+    check.refuses("--calibrate for no input", cli.run("build", file, "--target", NPU, "--calibrate", f"z={here / 'x.npy'}"),
+                  ["'z'", "'x'"], never=["no such file"])
+
+
+def test_options(here):
+    file = conv_net(here / "m.onnx")
+    answers("options before the model", cli.run("run", "--mean", "127", "--std", "128", file), ["y: f32"])
+    answers("a list for each channel", cli.run("run", "--mean", "1,2,3", "--std", "4,5,6", file), ["y: f32"])
+    for option, value in (("--mean", "nan"), ("--std", "inf"), ("--mean", "1,,2"), ("--std", "1,x"), ("--mean", "")):
+        check.refuses(f"{option} {value}", cli.run("run", file, option, value), [option], code=64)
+    check.refuses("--resize nonsense", cli.run("run", file, "--resize", "zoom"), ["--resize", "zoom", "stretch,crop,letterbox"], code=64, never=["->"])
+    for option in ("-o", "--trace", "--dump"):
+        check.refuses(f"{option} of nothing", cli.run("build", file, "--target", NPU, option, ""), [], code=64)
+    check.refuses("--output-dir of nothing", cli.run("run", file, "--output-dir", ""), [], code=64)
+
+
+def test_json(here):
+    file, bundle = conv_net(here / "m.onnx"), here / "m.lsb"
+    told = as_json(cli.run("build", file, "--target", NPU, "--json"))
+    check.that(told.get("bundle", "") is None and any("RANDOM" in w for w in told.get("warnings", [])), "build --json", told.get("warnings"))
+    told = as_json(cli.run("build", file, "--target", NPU, "-o", bundle, "--json"))
+    check.that(told.get("bundle") == str(bundle), "build --json -o", told.get("bundle"))
+    told = as_json(cli.run("run", file, "--json"))
+    check.that(any("random data for 'x'" in w for w in told.get("warnings", [])), "run --json: whose data is random", told.get("warnings"))
+    told = as_json(cli.run("compare", bundle, "--all", "--json"))
+    check.that(told.get("by_layer") and all(not isinstance(layer[key], str) for layer in told["by_layer"] for key in ("sqnr_db", "max_abs", "cosine")),
+               "compare --json: numbers are numbers", str(told)[:300])
+
+
+def test_top(here):
+    scores = model(here / "scores.onnx", [helper.make_node("Identity", ["x"], ["y"])], shape=(1, 4))
+    x = numpy.log(numpy.array([[0.1, 0.2, 0.3, 0.4]], numpy.float32))
+    numpy.save(here / "x.npy", x)
+    done = cli.run("run", scores, "--input", here / "x.npy", "--top", 2)
+    answers("logits as per cent", done, ["3  40.00 %", "2  30.00 %"])
+    numpy.save(here / "p.npy", numpy.array([[0.5, 0.25, 0.25, 0]], numpy.float32))
+    answers("probabilities as per cent", cli.run("run", scores, "--input", here / "p.npy", "--top", 1), ["0  50.00 %"])
+    grid = model(here / "grid.onnx", [helper.make_node("Identity", ["x"], ["y"])], shape=(1, 3, 5))
+    g = numpy.zeros((1, 3, 5), numpy.float32)
+    g[0, 2, 1] = 7
+    numpy.save(here / "g.npy", g)
+    (here / "labels.txt").write_text("a\nb\nc\nd\ne\n")
+    done = cli.run("run", grid, "--input", here / "g.npy", "--top", 1, "--labels", here / "labels.txt")
+    answers("an index on each axis, a label of the last", done, ["[0,2,1] b  7"], never=["%"])
+    told = as_json(cli.run("run", grid, "--input", here / "g.npy", "--top", 1, "--json"))
+    check.that(told["outputs"][0]["top"][0]["at"] == [0, 2, 1] and told["outputs"][0]["top"][0]["index"] == 11, "the same in JSON", told["outputs"])
+
+
+def test_table(here):
+    long = "/backbone/stage_with_a_long_name/block.3/inner/conv2/Conv"
+    file = conv_net(here / "m.onnx", name=long)
+    done = cli.run("build", file, "--target", NPU)
+    wide = [line for line in done.stdout.splitlines() if len(line) > 80 and not line.startswith("      ")]
+    check.that(not wide, "rows within 80 columns", wide[:3])
+    row = next((line for line in done.stdout.splitlines() if "Conv " in line), "")
+    check.that(row.startswith("/backbone") and "conv2/Conv" in row, "a name keeps its beginning and its end", row)
+    rows = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("IsNaN", ["c"], ["n"], name="nan"),
+            helper.make_node("Cast", ["n"], ["k"], name="numbers", to=1), helper.make_node("Add", ["k", "k"], ["y"], name="twice")]
+    weights = numpy_helper.from_array(numpy.full((4, 3, 3, 3), 0.1, numpy.float32), "w")
+    numpy.save(here / "x.npy", numpy.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(numpy.float32))
+    done = cli.run("build", model(here / "float.onnx", rows, [weights]), "--target", NPU, "--calibrate", here / "x.npy")
+    answers("why a node stays float", done, ["has no int8 form", "its input is float because of 'numbers' (Cast)"],
+            never=["not quantised", "quantise it: --calibrate"])
+
+
+def test_targets(here):
+    file = conv_net(here / "m.onnx")
+    target = here / "own.toml"
+
+    def build(text, *options):
+        target.write_text(text)
+        return cli.run("build", file, "--target", target, *options)
+
+    check.refuses("all that is missing, at once", build('name = "own"\n[npu.clock]\nmhz = 500\n'),
+                  ["own.toml", "'npu.mac.rows'", "'npu.sram.bytes'", "'cpu.cores'", "'npu.rounding'", "`like ="])
+    like = 'name = "own"\nlike = "shore-1"\n'
+    for key in ("[npu.mac]\nalignment", "[npu.vector]\nalignment", "[npu.dma]\nalignment", "[npu.cache]\nline_bytes"):
+        check.refuses(f"{key.split()} of 3", build(f"{like}{key} = 3\n"), ["own.toml:4", "power of two", "3"])
+    check.refuses("stripes whose least is above their most", build(f"{like}[npu.mac]\nstripe_min = 64\nstripe_max = 32\n"), ["own.toml:4", "stripe_min", "64", "32"])
+    check.refuses("semaphores that cannot count", build(f"{like}[npu.control]\nsemaphore_limit = 1\n"), ["own.toml:4", "semaphore_limit", "1"])
+    done = build(f'{like}[npu]\nrounding = ["fixed31_double"]\n', "-o", here / "own.lsb")
+    answers("quantised in the target's mode", done, ["predicted"])
+    answers("its bytes", cli.run("compare", here / "own.lsb"), [" 0 different"])
+    answers("another chip's energy is not shown", build(like), ["predicted"], never=["energy"])
+    answers("its own is", build(f"{like}[npu.energy]\nmac_pj = 1\n"), ["energy"])
+
+
+def test_files(here):
+    file = conv_net(here / "m.onnx")
+    out = here / "out"
+    out.mkdir()
+    build = ["build", file, "--target", NPU, "-o"]
+    answers("a first bundle", cli.run(*build, out / "real.lsb"))
+    whole = (out / "real.lsb").read_bytes()
+    (out / "real.lsb").write_bytes(b"old")
+    (out / "link.lsb").symlink_to("real.lsb")
+    answers("-o LINK", cli.run(*build, out / "link.lsb"))
+    check.that((out / "link.lsb").is_symlink() and (out / "real.lsb").read_bytes() == whole, "the link stays, its file is new")
+    os.mkfifo(out / "pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((out / "pipe").read_bytes()))
+    reader.start()
+    answers("-o PIPE", cli.run(*build, out / "pipe"))
+    reader.join(timeout=60)
+    check.that(got == [whole] and stat.S_ISFIFO((out / "pipe").stat().st_mode), "the pipe got the bundle and stays")
+    (out / "null").symlink_to("/dev/null")  # were it replaced, only the link would be
+    answers("-o DEVICE", cli.run(*build, out / "null"))
+    check.that((out / "null").is_symlink() and stat.S_ISCHR(pathlib.Path("/dev/null").stat().st_mode), "the device stays")
+    (out / "t.json").symlink_to("trace.json")
+    answers("--trace LINK", cli.run("build", file, "--target", NPU, "--trace", out / "t.json"))
+    check.that((out / "t.json").is_symlink() and (out / "trace.json").stat().st_size > 0, "the link of the trace stays")
+    for name in ("real.lsb", "link.lsb", "pipe", "null", "t.json", "trace.json"):
+        (out / name).unlink()
+    check.that(not list(out.iterdir()), "no other file was left", list(out.iterdir()))
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = cli.run(*build, out / "big.lsb", preexec_fn=small_files)
+    check.refuses("a limit of the file's size", done, ["big.lsb", "too large"])
+    check.that(not list(out.iterdir()), "nothing left at the limit", list(out.iterdir()))
+    # Many bundles, ended while they are written.
+    big = numpy_helper.from_array(numpy.random.default_rng(3).standard_normal((4000, 4000)).astype(numpy.float32), "w")
+    wide = model(here / "wide.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [big], (1, 4000))
+    for turn, number in enumerate([signal.SIGINT, signal.SIGTERM] * 6):
+        process = subprocess.Popen([cli.LONGSHORE, "build", wide, "-o", out / "w.lsb"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.02 + 0.02 * turn)  # the moments are spread; whichever it is, nothing may stay
+        process.send_signal(number)
+        process.wait()
+    strays = [p.name for p in out.iterdir() if p.name != "w.lsb"]
+    check.that(not strays, "no temporary file after SIGINT and SIGTERM", strays)
+
+
+def test_calibration(here):
+    file = conv_net(here / "m.onnx")
+    good = numpy.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(numpy.float32)
+    for value in (numpy.nan, numpy.inf, 1e30):
+        bad = good.copy()
+        bad[0, 1, 0, 2] = value
+        folder = here / f"data_{value}"
+        folder.mkdir()
+        numpy.save(folder / "a.npy", good)
+        numpy.save(folder / "b.npy", bad)
+        check.refuses(f"calibration with {value}", cli.run("build", file, "--target", NPU, "--calibrate", folder, "-o", here / "x.lsb"),
+                      ["b.npy", "element 66", "'x'"])
+        check.that(not (here / "x.lsb").exists(), f"no bundle after {value}")
+    # Sixteen samples of 120 MB would not fit.
+    one = model(here / "one.onnx", [helper.make_node("Relu", ["x"], ["y"])], shape=("N",))
+
+    def small_memory():
+        resource.setrlimit(resource.RLIMIT_AS, (1536 << 20, 1536 << 20))
+
+    done = cli.run("build", one, "--target", NPU, "--dim", "N=30000000", preexec_fn=small_memory)
+    answers("random samples are made one by one", done, ["predicted"])
+
+
+def test_progress(here):
+    """On a terminal the line of the progress is gone before anything else is printed."""
+    file = conv_net(here / "m.onnx", (1, 3, 64, 64))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(cli.LONGSHORE, [str(cli.LONGSHORE), "compare", str(file), "--limit", "600"])
+    text = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # its end
+            break
+        if not piece:
+            break
+        text += piece
+    os.waitpid(pid, 0)
+    shown = text.decode(errors="replace")
+    if not check.that(" left" in shown, "it showed its progress", shown[-300:]):
+        return
+    rest = shown[shown.rindex(" left") + len(" left"):]
+    check.that(rest.startswith("\r\x1b[K") and "different" in rest, "then cleared it, then printed", repr(rest[:200]))
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    chosen = sys.argv[1:]
+    for test in (test_open_dims, test_ignored, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_targets,
+                 test_files, test_calibration, test_progress):
+        if chosen and test.__name__ not in chosen:
+            continue
+        folder = pathlib.Path(scratch) / test.__name__
+        folder.mkdir(parents=True)
+        test(folder)
+sys.exit(check.finish())
