@@ -93,16 +93,17 @@ nlohmann::json to_json(const compile::Compiled& c) {
     for (const Reason& reason : reasons_of(c, i))
       reasons.push_back(
           {{"text", reason.text}, {"where", reason.where}, {"change", reason.change}});
-    nlohmann::json entry = {{"name", node.origin.name},
-                            {"op", qualified_name(*node.op)},
-                            {"unit", n.unit()},
-                            {"form", n.form() ? n.form()->name : n.spec.form},
-                            {"macs", n.macs},
-                            {"latency_ms", node_ms(c, i)},
-                            {"cpu_us", n.cpu_us()},
-                            {"npu_us", n.npu_us() >= 0 ? nlohmann::json(n.npu_us()) : nlohmann::json()},
-                            {"move_us", n.move_us},
-                            {"reasons", reasons}};
+    nlohmann::json entry = {
+        {"name", node.origin.name},
+        {"op", qualified_name(*node.op)},
+        {"unit", n.unit()},
+        {"form", n.form() ? n.form()->name : n.spec.form},
+        {"macs", n.macs},
+        {"latency_ms", node_ms(c, i)},
+        {"cpu_us", n.cpu_us()},
+        {"npu_us", n.npu_us() >= 0 ? nlohmann::json(n.npu_us()) : nlohmann::json()},
+        {"move_us", n.move_us},
+        {"reasons", reasons}};
     if (i < c.timing.layers.size()) {  // beside its own time
       entry["cache_us"] = c.timing.layers[i].time.of(Activity::cache) * 1e-3;
       entry["waiting_us"] = c.timing.layers[i].time.of(Activity::waiting) * 1e-3;
@@ -125,8 +126,7 @@ void show(std::ostream& out, const compile::Compiled& c, const std::string& file
     const Node& node = p.graph.nodes[i];
     const double us = node_ms(c, i) * 1e3;
     out << fmt::format("{:<32} {:<17} {:<4} ", short_name(node.origin.name, 32),
-                       short_name(std::string(node.op->name), 17),
-                       n.unit());
+                       short_name(std::string(node.op->name), 17), n.unit());
     if (const auto head = fused.find(i); head != fused.end()) {
       out << "in " << short_name(p.graph.nodes[head->second].origin.name, 21) << "\n";
       continue;
@@ -151,8 +151,8 @@ void show(std::ostream& out, const compile::Compiled& c, const std::string& file
   }
   if (p.target.machine.present) {
     const double us = c.timing.handover_ns() * 1e-3;
-    out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)", "hand-over",
-                       "", "", us, us * 0.1 / total);
+    out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)",
+                       "hand-over", "", "", us, us * 0.1 / total);
   }
   out << fmt::format("\ntarget {}: {} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
                      shown_ms(latency_ms(c)), p.npu_mac_share() * 100,

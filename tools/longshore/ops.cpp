@@ -73,12 +73,13 @@ int run(bool json) {
             << column("NPU form", 11) << "meaning\n";
   for (const OpDef* op : ordered())
     std::cout << column(qualified_name(*op), width) << column(std::to_string(op->since), 7)
-              << column(name_of(op->quant), 12) << column(std::string(form_name(*op)), 11) << op->doc << "\n";
+              << column(name_of(op->quant), 12) << column(std::string(form_name(*op)), 11)
+              << op->doc << "\n";
   std::cout << ordered().size() << " operators\n";
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "One JSON object on one line");
   return [json] { return run(*json); };

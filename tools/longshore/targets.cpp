@@ -43,8 +43,7 @@ nlohmann::json target_json(const Target& t) {
     for (int i = 0; i < 3; i++)
       if (t.machine.rounds(i)) npu["rounding"].push_back(name(Rounding(i)));
     out["npu"] = npu;
-    for (const auto& [form, rule] : t.forms)
-      out["forms"][form] = rule_json(rule);
+    for (const auto& [form, rule] : t.forms) out["forms"][form] = rule_json(rule);
     for (const auto& [op, rule] : t.ops) out["ops"][op] = rule_json(rule);
   }
   out["cpu"] = {{"name", t.cpu.name},
@@ -118,7 +117,7 @@ int run(const Options& o) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   app.add_option("TARGET", o->target, "Name or file: shows that one in full");
   app.add_flag("--json", o->json, "JSON on one line");
