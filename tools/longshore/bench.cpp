@@ -82,12 +82,11 @@ int run(const Options& o) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   add_engine_options(app, o->engine);
   add_input_options(app, o->engine.inputs);
-  app.add_option("--seconds", o->seconds, "How long to measure; 3")
-      ->check(CLI::Range(0.01, 86400.0));
+  app.add_option("--seconds", o->seconds, "How long to measure; 3").range(0.01, 86400.0);
   app.add_flag("--json", o->json, "One JSON object on one line, the last of stdout");
   return [o] { return run(*o); };
 }

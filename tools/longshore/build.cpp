@@ -13,7 +13,7 @@
 #include "compile/bundle_file.hpp"
 #include "measure/chrome_trace.hpp"
 #include "model_options.hpp"
-#include "option_types.hpp"
+#include "command_line.hpp"
 #include "write/bundle.hpp"
 
 namespace longshore::commands {
@@ -97,22 +97,21 @@ int run(const Options& o) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
   app.add_option("--target", o->target,
                  "Name of a target (see `longshore targets`) or a target file")
-      ->capture_default_str();
+      .show_default();
   add_calibrate_options(app, o->calibrate);
   add_image_options(app, o->image);
   app.add_option("-o,--output", o->out,
                  "The bundle to write, FILE.lsb; without it only the report is made")
-      ->check(not_empty());
+      .not_empty();
   app.add_option("--trace", o->trace,
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
-      ->check(not_empty());
-  app.add_option("--dump", o->dump, "Writes the text of every stage into this folder")
-      ->check(not_empty());
+      .not_empty();
+  app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
   return [o] { return run(*o); };

@@ -9,7 +9,7 @@
 #include "compile/near_names.hpp"
 #include "measure/dataset.hpp"
 #include "model_options.hpp"
-#include "option_types.hpp"
+#include "command_line.hpp"
 #include "progress.hpp"
 
 namespace longshore {
@@ -128,40 +128,40 @@ int thread_count(int threads) {
   return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
+void add_calibrate_options(CommandLine& app, CalibrateOptions& o) {
   const char* group = "Quantisation";
   app.add_option("--calibrate", o.sources,
                  "[NAME=]PATH: samples for input NAME: a folder of pictures or .npy files, a file, "
                  "or a data set")
-      ->allow_extra_args(false)
-      ->group(group);
+      .one_at_a_time()
+      .group(group);
   app.add_option("--calibrate-limit", o.limit, "Samples that are used; 500")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 24))
-      ->group(group);
+      .range(std::size_t{1}, std::size_t{1} << 24)
+      .group(group);
   std::vector<std::string> names;
   for (const Calibrator* c : calibrators::all()) names.emplace_back(c->name);
   app.add_option("--calibrator", o.quantize.calibrator, "How the ranges of activations are chosen")
-      ->check(CLI::IsMember(names))
-      ->group(group);
+      .one_of(names)
+      .group(group);
   app.add_flag(
          "--least-error-weights", o.quantize.least_error_weights,
          "Weight scales that minimise the squared error, instead of reaching the largest weight")
-      ->group(group);
+      .group(group);
   app.add_flag("--bias-correction,!--no-bias-correction", o.quantize.correct_bias,
                "Adds to each bias what rounding takes from the mean of its channel; on")
-      ->group(group);
-  add_choice<std::optional<Rounding>>(
-      app, "--rounding", o.rounding,
-      {{"f32_even", Rounding::f32_even},
-       {"fixed31_single", Rounding::fixed31_single},
-       {"fixed31_double", Rounding::fixed31_double}},
-      "How sums become codes: f32_even, fixed31_single or fixed31_double; f32_even, or what the "
-      "target has")
-      ->group(group);
+      .group(group);
+  app.add_choice<std::optional<Rounding>>(
+         "--rounding", o.rounding,
+         {{"f32_even", Rounding::f32_even},
+          {"fixed31_single", Rounding::fixed31_single},
+          {"fixed31_double", Rounding::fixed31_double}},
+         "How sums become codes: f32_even, fixed31_single or fixed31_double; f32_even, or what the "
+         "target has")
+      .group(group);
   app.add_option("--keep-float", o.quantize.exclude,
                  "A node's name, an output's name or an operator that stays float")
-      ->allow_extra_args(false)
-      ->group(group);
+      .one_at_a_time()
+      .group(group);
 }
 
 namespace {

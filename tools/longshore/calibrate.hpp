@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "command_line.hpp"
 
 #include "compile/compile.hpp"
 #include "read/image.hpp"
@@ -20,7 +20,7 @@ struct CalibrateOptions {
 };
 
 /// --calibrate, --calibrate-limit, --calibrator, --rounding, --keep-float, ...
-void add_calibrate_options(CLI::App&, CalibrateOptions&);
+void add_calibrate_options(CommandLine&, CalibrateOptions&);
 
 /// Fills in what these options say: samples, scales, threads (0: as many as the machine lends), and
 /// progress on stderr. A source is a data set (its training half), a folder of pictures or .npy

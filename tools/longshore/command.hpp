@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
+#include "command_line.hpp"
 
 namespace longshore {
 
@@ -23,7 +23,7 @@ struct Command {
   std::string_view name, doc;
   /// Declares the options and returns what runs once they are parsed. State lives in a shared
   /// pointer that the callback holds.
-  std::function<int()> (*setup)(CLI::App&);
+  std::function<int()> (*setup)(CommandLine&);
 };
 
 namespace commands {

@@ -11,7 +11,7 @@
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
 #include "model_options.hpp"
-#include "option_types.hpp"
+#include "command_line.hpp"
 #include "progress.hpp"
 
 namespace longshore::commands {
@@ -206,7 +206,7 @@ int run(const Options& o) {
   return compare_cpu(o, model, c.graph);
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
   add_input_options(app, o->inputs);
@@ -215,14 +215,14 @@ std::function<int()> setup(CLI::App& app) {
       "Samples: fashion-mnist, cifar10:FILE, or a folder class/picture; else --input, else random");
   app.add_option("--limit", o->limit,
                  "Samples that are compared, spread evenly; 10 of a data set, 3 random ones")
-      ->check(CLI::PositiveNumber);
+      .positive();
   app.add_option("--on", o->on,
                  "What is held against the reference: sim or cpu; auto: sim for bundles of an NPU, "
                  "int8 against float with --calibrate, else cpu")
-      ->check(CLI::IsMember({"auto", "sim", "cpu"}));
+      .one_of({"auto", "sim", "cpu"});
   app.add_option("--feed", o->feed,
                  "With --on cpu: single (each node gets the reference's inputs) or entire")
-      ->check(CLI::IsMember({"single", "entire"}));
+      .one_of({"single", "entire"});
   app.add_option(
       "--inject", o->inject,
       "Changes one operand of one instruction, drawn by this seed, and says what becomes of it");

@@ -1,7 +1,7 @@
 #include "engine.hpp"
 
 #include "base/error.hpp"
-#include "option_types.hpp"
+#include "command_line.hpp"
 
 namespace longshore {
 namespace {
@@ -30,18 +30,17 @@ Tensor zeros(const TensorType& type) {
 
 }  // namespace
 
-void add_on_option(CLI::App& app, std::string& on) {
+void add_on_option(CommandLine& app, std::string& on) {
   app.add_option("--on", on,
                  "auto, cpu, reference, or sim (bundles for an NPU); auto: sim where it can")
-      ->check(CLI::IsMember({"auto", "cpu", "reference", "sim"}));
+      .one_of({"auto", "cpu", "reference", "sim"});
 }
 
-void add_engine_options(CLI::App& app, EngineOptions& o) {
+void add_engine_options(CommandLine& app, EngineOptions& o) {
   add_model_options(app, o.model);
   app.add_option("--precision", o.precision, "float32 or int8; as the file has it")
-      ->check(CLI::IsMember({"float32", "int8"}));
-  app.add_option("--threads", o.threads, "As many as the process may use")
-      ->check(CLI::Range(1, 256));
+      .one_of({"float32", "int8"});
+  app.add_option("--threads", o.threads, "As many as the process may use").range(1, 256);
   add_on_option(app, o.on);
   add_calibrate_options(app, o.calibrate);
 }

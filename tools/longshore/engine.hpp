@@ -27,9 +27,9 @@ struct EngineOptions {
 };
 
 /// --precision, --on, --threads, the model's and the inputs' options.
-void add_engine_options(CLI::App&, EngineOptions&);
+void add_engine_options(CommandLine&, EngineOptions&);
 /// --on auto, cpu, reference or sim.
-void add_on_option(CLI::App&, std::string& on);
+void add_on_option(CommandLine&, std::string& on);
 
 /// A model, its inputs, and the thing that runs it.
 class ModelEngine {

@@ -249,18 +249,18 @@ int run(const Options& o) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
   app.add_option("--data", o->data,
                  "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")
-      ->required();
+      .required();
   add_on_option(app, o->on);
   app.add_option("--precision", o->precision, "float32 or int8; as the file has it")
-      ->check(CLI::IsMember({"float32", "int8"}));
+      .one_of({"float32", "int8"});
   app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--threads", o->threads, "As many as there are cores")->check(CLI::PositiveNumber);
+      .positive();
+  app.add_option("--threads", o->threads, "As many as there are cores").positive();
   app.add_flag("--training", o->training,
                "The training half of the data set instead of the test half");
   app.add_flag(

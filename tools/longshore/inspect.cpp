@@ -223,7 +223,7 @@ int run(const Options& o) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
   app.add_flag("--optimise,--optimize", o->optimised, "Looks at the optimised graph");

@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -20,10 +20,6 @@ int complain(int code, std::string text) {
     if (c == '\n' || c == '\r') c = ' ';
   std::cerr << "longshore: " << text << std::endl;
   return code;
-}
-
-bool is_general_option(std::string_view text) {
-  return text == "-h" || text == "--help" || text == "--version";
 }
 
 /// LONGSHORE_CPU names instructions that this program does not know or this machine has not; the
@@ -53,44 +49,15 @@ std::string wrong_environment() {
 // Before a command runs nothing can fail but for want of memory.
 int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
   using namespace longshore::exit_code;
-  CLI::App app(
-      "Takes a trained model to an edge device: reads ONNX, optimises, quantises, runs on the CPU "
-      "and on a simulated NPU.",
-      "longshore");
-  app.set_version_flag("--version", "longshore " LONGSHORE_VERSION);
-  app.require_subcommand(1);
-  std::vector<std::pair<CLI::App*, std::function<int()>>> commands;
-  for (const longshore::Command* c : longshore::commands::all()) {
-    CLI::App* sub = app.add_subcommand(std::string(c->name), std::string(c->doc));
-    commands.emplace_back(sub, c->setup(*sub));
-  }
   if (const std::string wrong = wrong_environment(); !wrong.empty())
     return complain(bad_input, wrong);
-  if (argc > 1 && argv[1][0] == '-' && !is_general_option(argv[1]))
-    return complain(usage, "there is no option '" + std::string(argv[1]) +
-                               "' before a command; --help lists the commands");
-  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(commands, [&](const auto& c) {
-        return c.first->get_name() == argv[1];
-      })) {
-    std::string names;
-    for (const auto& [sub, run] : commands) names += (names.empty() ? "" : ", ") + sub->get_name();
-    return complain(usage,
-                    "there is no command '" + std::string(argv[1]) + "'; there are: " + names);
-  }
+  const longshore::Request request = longshore::read_arguments(argc, argv);
+  if (!request.run)
+    return request.complaint.empty() ? request.code : complain(request.code, request.complaint);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    return complain(usage, std::string(e.what()) + " (--help shows the usage)");
-  }
-  try {
-    for (const auto& [sub, run] : commands)
-      if (sub->parsed()) {
-        const int code = run();
-        std::cout.flush();
-        return std::cout ? code : complain(bad_input, "cannot write to the standard output");
-      }
-    return usage;
+    const int code = request.run();
+    std::cout.flush();
+    return std::cout ? code : complain(bad_input, "cannot write to the standard output");
   } catch (const longshore::Error& e) {
     return complain(e.code() == longshore::Code::internal ? our_bug : bad_input, e.what());
   } catch (const std::bad_alloc&) {

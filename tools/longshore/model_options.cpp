@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "compile/samples.hpp"
-#include "option_types.hpp"
+#include "command_line.hpp"
 #include "tensor/visit.hpp"
 
 namespace longshore {
@@ -102,52 +102,49 @@ std::pair<std::string, std::string> split_name(const std::string& text,
   return best;
 }
 
-void add_model_options(CLI::App& app, ModelOptions& o) {
-  app.add_option("model", o.path, "ONNX file, graph text or bundle")
-      ->required()
-      ->check(not_empty());
-  app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size")
-      ->allow_extra_args(false);
+void add_model_options(CommandLine& app, ModelOptions& o) {
+  app.add_option("model", o.path, "ONNX file, graph text or bundle").required().not_empty();
+  app.add_option("--dim", o.dims, "NAME=N: gives the dimension called NAME a size").one_at_a_time();
   app.add_option("--shape", o.shapes,
                  "INPUT=N,N,...: gives an input all its dims, where they have no names")
-      ->allow_extra_args(false);
+      .one_at_a_time();
   app.add_option("--input-value", o.input_values,
                  "NAME=V: makes input NAME the constant V (numbers, or a .npy file)")
-      ->allow_extra_args(false);
+      .one_at_a_time();
 }
 
-void add_image_options(CLI::App& app, ImageOptions& o) {
+void add_image_options(CommandLine& app, ImageOptions& o) {
   using Layout = ImageOptions::Layout;
   using Resize = ImageOptions::Resize;
   const char* group = "Pictures";
-  add_numbers(app, "--mean", o.mean,
-              "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
-      ->group(group);
-  add_numbers(app, "--std", o.std, "Pixels are then divided by it; 255")->group(group);
-  add_choice<Layout>(app, "--layout", o.layout,
-                     {{"auto", Layout::automatic}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}},
-                     "auto, nchw or nhwc")
-      ->group(group);
-  CLI::Option* bgr =
-      app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red")->group(group);
-  app.add_flag_callback(
-         "--rgb", [] {}, "Channels in the order red, green, blue (the default)")
-      ->excludes(bgr)
-      ->group(group);
-  add_choice<Resize>(
-      app, "--resize", o.resize,
-      {{"stretch", Resize::stretch}, {"crop", Resize::crop}, {"letterbox", Resize::letterbox}},
-      "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
-      ->group(group);
+  app.add_numbers("--mean", o.mean,
+                  "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
+      .group(group);
+  app.add_numbers("--std", o.std, "Pixels are then divided by it; 255").group(group);
+  app.add_choice<Layout>(
+         "--layout", o.layout,
+         {{"auto", Layout::automatic}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}},
+         "auto, nchw or nhwc")
+      .group(group);
+  const Option bgr =
+      app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red").group(group);
+  app.add_flag("--rgb", "Channels in the order red, green, blue (the default)")
+      .excludes(bgr)
+      .group(group);
+  app.add_choice<Resize>(
+         "--resize", o.resize,
+         {{"stretch", Resize::stretch}, {"crop", Resize::crop}, {"letterbox", Resize::letterbox}},
+         "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
+      .group(group);
   app.add_option("--crop-fraction", o.crop_fraction, "The part of the crop that is kept; 1")
-      ->check(CLI::Range(0.01f, 1.0f))
-      ->group(group);
+      .range(0.01, 1.0)
+      .group(group);
 }
 
-void add_input_options(CLI::App& app, InputOptions& o) {
+void add_input_options(CommandLine& app, InputOptions& o) {
   app.add_option("--input", o.inputs,
                  "[NAME=]FILE: .npy, TensorProto .pb, png or jpg; once for each input")
-      ->allow_extra_args(false);
+      .one_at_a_time();
   app.add_option("--seed", o.seed, "Of the random data that stands in where no file is given");
   add_image_options(app, o.image);
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "command_line.hpp"
 
 #include "compile/source.hpp"
 #include "read/image.hpp"
@@ -34,11 +34,11 @@ struct InputOptions {
 };
 
 /// MODEL, --dim NAME=N, --shape NAME=N,N,... and --input-value NAME=V.
-void add_model_options(CLI::App&, ModelOptions&);
+void add_model_options(CommandLine&, ModelOptions&);
 /// --mean, --std, --layout, --rgb, --bgr, --resize, --crop-fraction: how pictures become inputs.
-void add_image_options(CLI::App&, ImageOptions&);
+void add_image_options(CommandLine&, ImageOptions&);
 /// --input [NAME=]FILE, --seed, and the image options.
-void add_input_options(CLI::App&, InputOptions&);
+void add_input_options(CommandLine&, InputOptions&);
 
 /// What compile::read takes. A value is a number, numbers with commas between, or a .npy or .pb
 /// file; it takes the type of the input and its dims, where these hold as many elements. An input

@@ -79,7 +79,7 @@ int run(bool json) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "One JSON object on one line");
   return [json] { return run(*json); };

@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "command.hpp"
 #include "engine.hpp"
-#include "option_types.hpp"
+#include "command_line.hpp"
 #include "sim/simulate.hpp"
 #include "tensor/visit.hpp"
 #include "write/npy.hpp"
@@ -358,30 +358,30 @@ int run(const Options& o) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   add_engine_options(app, o->engine);
   add_input_options(app, o->engine.inputs);
   app.add_option(
          "--each", o->each,
          "NAME=FILE: one run for each element of the file's first axis; outputs are stacked")
-      ->allow_extra_args(false);
+      .one_at_a_time();
   app.add_option("--carry", o->carry,
                  "OUTPUT=INPUT: with --each, feeds an output to an input of the next run; begins "
                  "with zeros")
-      ->allow_extra_args(false);
+      .one_at_a_time();
   app.add_option("--output-dir", o->output_dir,
                  "Writes each output as NAME.npy there ('/' becomes '_')")
-      ->check(not_empty());
+      .not_empty();
   app.add_option(
          "--top", o->top,
          "Shows the K largest elements of each output; of one row of scores also in per cent")
-      ->check(CLI::Range(1, 100000));
+      .range(1, 100000);
   app.add_option("--labels", o->labels,
                  "A text file, line N for element N of the last axis, for --top")
-      ->check(not_empty());
+      .not_empty();
   app.add_option("--repeat", o->repeat, "Runs so many times and shows the shortest time; 1")
-      ->check(CLI::Range(1, 1000000));
+      .range(1, 1000000);
   app.add_flag("--timing-only", o->timing_only,
                "Predicts the time of a bundle for an NPU; computes no outputs");
   app.add_flag("--json", o->json, "One JSON object on one line");

@@ -117,7 +117,7 @@ int run(const Options& o) {
   return exit_code::yes;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   app.add_option("TARGET", o->target, "Name or file: shows that one in full");
   app.add_flag("--json", o->json, "JSON on one line");

@@ -189,26 +189,22 @@ int run(const Options& o) {
   return failed == 0 ? exit_code::yes : exit_code::no;
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   o->jobs = std::max(1u, std::thread::hardware_concurrency());
   app.add_option("folder", o->folders,
                  "Test folders (model.onnx, test_data_set_N), or folders of them")
-      ->required();
-  app.add_option("--skip", o->skip, "Leave out the case of this name")->allow_extra_args(false);
-  app.add_option("--on", o->on, "Engine")
-      ->check(CLI::IsMember({"reference", "cpu"}))
-      ->capture_default_str();
-  app.add_option("-j,--jobs", o->jobs, "Cases at the same time")
-      ->check(CLI::Range(1u, 256u))
-      ->capture_default_str();
+      .required();
+  app.add_option("--skip", o->skip, "Leave out the case of this name").one_at_a_time();
+  app.add_option("--on", o->on, "Engine").one_of({"reference", "cpu"}).show_default();
+  app.add_option("-j,--jobs", o->jobs, "Cases at the same time").range(1u, 256u).show_default();
   app.add_option("--seconds", o->seconds, "Time limit of a case; 10 for those that must be refused")
-      ->check(CLI::Range(1u, 86400u))
-      ->capture_default_str();
+      .range(1u, 86400u)
+      .show_default();
   app.add_option("--memory", o->memory_mib,
                  "Memory limit of a case in MiB; 1024 for those that must be refused")
-      ->check(CLI::Range(64u, 1u << 20))
-      ->capture_default_str();
+      .range(64u, 1u << 20)
+      .show_default();
   app.add_flag("--optimise,--optimize", o->optimised, "Run every case a second time, optimised");
   app.add_flag("--json", o->json, "One JSON object on the line before the last");
   app.add_flag("-v,--verbose", o->verbose, "Name the cases that passed, too");
