@@ -59,8 +59,9 @@ void down(const plan::Plan& p, const std::vector<std::vector<ValueId>>& shown_by
 TapBox tap_box(const plan::Box& b, const Tile& t, const std::array<std::int64_t, 4>& part) {
   return {{b.n + part[0], b.h.from + part[1], b.w.from + part[2], b.c.from + part[3]},
           {1, b.h.size(), b.w.size(), b.c.size()},
-          {0, t.row_stride, t.pixel_stride, 1},
-          t.address};
+          {0, t.row_stride, t.pixel_stride, size_bytes(t.dtype)},
+          t.address,
+          static_cast<std::int64_t>(size_bytes(t.dtype))};
 }
 
 void each_tap(const plan::Plan& p, const std::vector<std::vector<ValueId>>& shown_by, ValueId v,

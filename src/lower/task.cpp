@@ -29,9 +29,9 @@ std::vector<Dma> box_transfers(const View& v, const Box& box, std::pair<Dram, st
                           element_bytes, dims);
 }
 
-Tile tile_at(std::uint32_t sram, const TileShape& shape) {
+Tile tile_at(std::uint32_t sram, const TileShape& shape, DType dtype) {
   return {sram, static_cast<std::uint32_t>(shape.row_stride()),
-          static_cast<std::uint32_t>(shape.pixel_stride)};
+          static_cast<std::uint32_t>(shape.pixel_stride), dtype};
 }
 
 }  // namespace
@@ -53,14 +53,19 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
   }
 
   const Machine& machine() const override { return to_.machine_; }
-  Tile operand(std::size_t i) const override { return tile_at(place(i).address, shape(i)); }
+  Tile operand(std::size_t i) const override {
+    const ValueId v = node_.input(s_.operands[i].what.input);
+    return tile_at(place(i).address, shape(i), v == no_value ? DType::i8 : node_.type(v).dtype);
+  }
   const Box& operand_box(std::size_t i) const override { return boxes_[i]; }
   const plan::Extent& operand_extent(std::size_t i) const override {
     return s_.operands[i].chained ? s_.in : s_.operands[i].extent;
   }
   Tile result() const override {
-    return tile_at(task_.results[number_], forms::tile_shape(machine(), task_.box.out,
-                                                             node_.element_bytes(node_.result())));
+    const ValueId v = node_.result();
+    return tile_at(task_.results[number_],
+                   forms::tile_shape(machine(), task_.box.out, node_.element_bytes(v)),
+                   node_.type(v).dtype);
   }
   std::uint32_t accumulators() const override { return task_.accumulators; }
   void emit(Queue queue, Operation operation) override {

@@ -110,12 +110,19 @@ NodePlacement assess(const Graph& g, const Node& n, const Target& t) {
   const FormNode node = form_node(g, n, p.spec);
   for (const forms::FormDef* form : forms::forms_of(node))
     p.options.push_back(try_form(*form, node, t));
-  if (p.options.size() == 1)
-    p.general.push_back({str("no form of an NPU does ", qualified_name(*n.op), " yet"),
-                         {},
-                         n.op->quant == Quant::none
-                             ? str(qualified_name(*n.op), " has no integer form either")
-                             : str("src/forms has no file for ", qualified_name(*n.op))});
+  if (p.options.size() == 1) {
+    Reasons reasons;
+    const bool quantised = node.data() != no_value && node.result() != no_value &&
+                           g[node.data()].type.quantised() && g[node.result()].type.quantised();
+    if (!quantised) check_quantised(node, reasons);
+    const std::string op = qualified_name(*n.op);
+    reasons.add({str("no form of an NPU does ", op, " yet"),
+                 {},
+                 n.op->quant == Quant::none
+                     ? str("do without ", op)
+                     : str("write a form for ", op, " (docs/extending.md)")});
+    p.general = reasons.take();
+  }
   for (std::size_t i = 1; i < p.options.size(); i++) {
     const PlacementOption& o = p.options[i];
     if (!o.reasons.empty()) continue;

@@ -82,28 +82,28 @@ class Search {
 
   /// DRAM-side nanoseconds per byte of a tile of these sizes.
   double byte_ns(const View& v, std::int64_t rows, std::int64_t columns, std::int64_t channels,
-                 bool write) {
-    std::array<std::uint64_t, 8> key = {v.offset % 4096,
-                                        v.stride[1],
-                                        v.stride[2],
-                                        v.stride[3],
-                                        static_cast<std::uint64_t>(rows),
-                                        static_cast<std::uint64_t>(columns),
-                                        static_cast<std::uint64_t>(channels),
-                                        write};
+                 std::int64_t element_bytes, bool write) {
+    const std::array<std::uint64_t, 9> key = {v.offset % 4096,
+                                              v.stride[1],
+                                              v.stride[2],
+                                              v.stride[3],
+                                              static_cast<std::uint64_t>(rows),
+                                              static_cast<std::uint64_t>(columns),
+                                              static_cast<std::uint64_t>(channels),
+                                              write,
+                                              static_cast<std::uint64_t>(element_bytes)};
     const auto [it, fresh] = rates_.try_emplace(key, 0.0);
     if (!fresh) return it->second;
-    const TileShape shape = tile_shape(m_, rows, columns, channels);
+    const TileShape shape = tile_shape(m_, rows, columns, channels, element_bytes);
     Dma base;
     base.dram_address = v.offset;
-    base.run_bytes = 1;
     double bytes = 0, ns = 0;
     for (const Dma& part :
          forms::transfers(base,
                           {{rows, v.stride[1], static_cast<std::uint64_t>(shape.row_stride())},
                            {columns, v.stride[2], static_cast<std::uint64_t>(shape.pixel_stride)},
-                           {channels, v.stride[3], 1}},
-                          1, m_.dma_dims)) {
+                           {channels, v.stride[3], static_cast<std::uint64_t>(element_bytes)}},
+                          element_bytes, m_.dma_dims)) {
       const DmaCost c = dma_cost(m_, part, write);
       bytes += static_cast<double>(c.bytes);
       ns += static_cast<double>(c.dram_bytes) /
@@ -139,6 +139,22 @@ class Search {
             }
   }
 
+  /// Bytes of one element of an operand, and of a stage's result.
+  std::int64_t bytes_of(const Stage& s, std::size_t operand) const {
+    const FormNode n = form_node(plan_, s);
+    const ValueId v = n.input(s.operands[operand].what.input);
+    return v == no_value ? 1 : n.element_bytes(v);
+  }
+  std::int64_t bytes_of(const Stage& s) const {
+    const FormNode n = form_node(plan_, s);
+    return n.element_bytes(n.result());
+  }
+
+  TileShape result_shape(const Stage& s, const Tiling& t) const {
+    return rules_.sums_pixels ? tile_shape(m_, 1, 1, t.channels, bytes_of(s))
+                              : tile_shape(m_, t.rows, t.columns, t.channels, bytes_of(s));
+  }
+
   /// The largest box of an operand that any tile of these sizes needs, as a tile.
   TileShape widest(std::size_t operand, const Tiling& t) {
     std::int64_t size[2] = {};
@@ -161,7 +177,7 @@ class Search {
     const std::int64_t channels = e.c == 1               ? 1
                                   : rules_.sums_channels ? t.in_channels
                                                          : std::min(t.channels, e.c);
-    return tile_shape(m_, size[0], size[1], channels, 1);
+    return tile_shape(m_, size[0], size[1], channels, bytes_of(head_, operand));
   }
 
   void slot(Slots& s, std::int64_t bytes, std::int64_t tiles, int slots) const {
@@ -202,10 +218,9 @@ class Search {
     }
     const bool split = turns > 1 || (rules_.sums_pixels && rows.count * columns.count > 1);
     if (split) slot(l.accumulators, form_.accumulator_bytes(node_, t, m_), 1, slots);
-    const TileShape out = rules_.sums_pixels ? tile_shape(m_, 1, 1, t.channels)
-                                             : tile_shape(m_, t.rows, t.columns, t.channels);
     for (std::size_t k = 0; k < l.stages.size(); k++) {
       Stage& s = l.stages[k];
+      const TileShape out = result_shape(s, t);
       slot(s.result, out.bytes(), out_tiles, slots);
       const FormNode n = form_node(plan_, s);
       for (std::size_t i = 0; k > 0 && i < s.operands.size(); i++) {
@@ -215,7 +230,7 @@ class Search {
           const Extent& e = o.extent;
           slot(o.slots,
                tile_shape(m_, e.h == 1 ? 1 : out.rows, e.w == 1 ? 1 : out.columns,
-                          e.c == 1 ? 1 : out.channels)
+                          e.c == 1 ? 1 : out.channels, bytes_of(s, i))
                    .bytes(),
                out_tiles, slots);
         } else {
@@ -301,14 +316,15 @@ class Search {
         if (rules_.sums_channels)
           passes = t.weights_outer ? (pixel_tiles * k * groups <= slots(operand.slots) ? 1 : o)
                                    : (k <= slots(operand.slots) ? 1 : o);
+        const auto element = static_cast<double>(node_.element_bytes(node_.data()));
         const std::int64_t in_channels = rules_.sums_channels ? t.in_channels : t.channels;
         const std::int64_t in_columns = std::min(head_.in.w, std::max<std::int64_t>(t.columns, 1));
         read_ns = byte_ns(operand.view,
                           std::max<std::int64_t>(1, static_cast<std::int64_t>(in_pixels) /
                                                         std::max<std::int64_t>(in_columns, 1)),
-                          in_columns, in_channels, false);
+                          in_columns, in_channels, static_cast<std::int64_t>(element), false);
         in_loads = pixel_tiles * (rules_.sums_channels ? k * groups : o) * passes;
-        one_in = in_pixels * static_cast<double>(in_channels) * read_ns;
+        one_in = in_pixels * static_cast<double>(in_channels) * element * read_ns;
         // Tiles at the borders read less than the widest; count rows and columns that exist.
         const double covered = std::min(
             1.0, static_cast<double>(head_.in.h * head_.in.w) * overlap(rows, columns) /
@@ -323,9 +339,11 @@ class Search {
             operand.extent.elements() > 1)
           time.dma_in +=
               static_cast<double>(operand.extent.elements()) * read_ns + tiles * setup_ns_;
-    const double out_bytes = static_cast<double>(l.stages.back().out.elements());
-    const double write_ns = rules_.sums_pixels ? byte_ns(l.to, 1, 1, t.channels, true)
-                                               : byte_ns(l.to, t.rows, t.columns, t.channels, true);
+    const std::int64_t out_element = bytes_of(l.stages.back());
+    const double out_bytes = static_cast<double>(l.stages.back().out.elements() * out_element);
+    const double write_ns = rules_.sums_pixels
+                                ? byte_ns(l.to, 1, 1, t.channels, out_element, true)
+                                : byte_ns(l.to, t.rows, t.columns, t.channels, out_element, true);
     time.dma_out = out_bytes * write_ns + (rules_.sums_pixels ? o * batch : tiles) * setup_ns_;
     const double dram = (time.dma_in / std::max(read_ns, 1e-9) / m_.dram_read_efficiency +
                          out_bytes / m_.dram_write_efficiency) /
@@ -362,7 +380,7 @@ class Search {
   const forms::TileRules rules_;
   std::int64_t groups_ = 1, group_in_ = 1, group_out_ = 1, walk_h_ = 1, walk_w_ = 1;
   double setup_ns_ = 0;
-  std::map<std::array<std::uint64_t, 8>, double> rates_;
+  std::map<std::array<std::uint64_t, 9>, double> rates_;
   std::map<std::tuple<std::size_t, int, std::int64_t>, std::int64_t> widths_;
   std::vector<std::pair<double, Layer>> best_;
 };

@@ -117,8 +117,10 @@ void fields(A& a, Instruction& in, const std::vector<Kind>& kinds) {
   for (const Field& f : in.operation.def().fields)
     visit_field(f, in.operation.operands(), [&]<class T>(T& x) {
       a.number(x);
-      if constexpr (A::reading && std::is_same_v<T, std::uint8_t>)
-        if (x > f.highest) a.fault("a code is not known");
+      if constexpr (A::reading) {
+        if constexpr (std::is_same_v<T, std::uint8_t>)
+          if (x > f.highest) a.fault("a code is not known");
+      }
     });
 }
 
