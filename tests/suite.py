@@ -159,6 +159,19 @@ def changed_files():
     return git("diff", "--name-only", "--diff-filter=d", *base, "--", "src/**.cpp", "tools/**.cpp") if base else []
 
 
+def tidy_commands():
+    """A folder with the compile commands in which precompiled headers are text: clang cannot read GCC's."""
+    folder = ROOT / "build/tidy"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = (ROOT / "build/release/compile_commands.json").read_text()
+    for header in (ROOT / "build/release/CMakeFiles").glob("*/cmake_pch.hxx"):
+        copy = folder / f"{header.parent.name}.hxx"
+        copy.write_text(header.read_text())
+        text = text.replace(str(header), str(copy))
+    (folder / "compile_commands.json").write_text(text)
+    return folder
+
+
 def clang_tidy(full):
     """The checks of .clang-tidy on files that changed: a file takes seconds, so of many only some, drawn by the seed."""
     commands = ROOT / "build/release/clang-tidy/compile_commands.json"
@@ -168,7 +181,7 @@ def clang_tidy(full):
     files = [f for f in changed_files() if str(ROOT / f) in known]
     chosen = random.Random(SEED).sample(files, min(len(files), 60 if full else 15))
     print(f"clang-tidy: {len(chosen)} of {len(files)} changed files", flush=True)
-    total = Counts()
+    total, folder = Counts(), tidy_commands()
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
         for found in pool.map(lambda f: command(["clang-tidy", "-p", commands.parent, "--quiet", f]), chosen):
             total.add(found)
