@@ -27,8 +27,7 @@ std::vector<std::string> names_in(const Graph& g) {
       if (v != no_value) out.push_back(g[v].name);
   }
   std::ranges::sort(out);
-  const auto [first, last] = std::ranges::unique(out);
-  out.erase(first, last);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

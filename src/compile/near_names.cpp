@@ -37,8 +37,7 @@ std::string near_names(std::string_view wanted, std::span<const std::string> nam
     if (d <= std::max<std::size_t>(1, wanted.size() / 3)) found.emplace_back(d, name);
   }
   std::ranges::stable_sort(found, {}, [](const auto& f) { return f.first; });
-  const auto [first, last] = std::ranges::unique(found);
-  found.erase(first, last);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   std::string out;
   for (std::size_t i = 0; i < std::min(found.size(), most); i++)
     out += (out.empty() ? "; near: '" : ", '") + std::string(found[i].second) + "'";

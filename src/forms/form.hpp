@@ -48,6 +48,7 @@ struct Operand {
   bool broadcast = false;
   /// A computed matrix of weights: rows of its tile are output channels, channels are inputs.
   bool matrix = false;
+  bool operator==(const Operand&) const = default;
 };
 
 /// How the result of a layer is cut.
