@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/sanitizer.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "ir/op.hpp"
@@ -72,11 +73,7 @@ struct Progress {
                         std::size_t from, int pipe) {
   const rlimit no_core{0, 0}, memory{std::uint64_t{2} << 30, std::uint64_t{2} << 30};
   ::setrlimit(RLIMIT_CORE, &no_core);
-#ifndef __SANITIZE_ADDRESS__
-  ::setrlimit(RLIMIT_AS, &memory);
-#else
-  (void)memory;
-#endif
+  if (!address_sanitizer) ::setrlimit(RLIMIT_AS, &memory);
   for (std::size_t i = from; i < list.size(); i++) {
     Progress p{static_cast<std::uint32_t>(i), 0};
     if (::write(pipe, &p, sizeof p) < 0) ::_exit(1);

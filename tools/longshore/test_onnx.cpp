@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/sanitizer.hpp"
 #include "command.hpp"
 #include "onnx_case.hpp"
 #include "say.hpp"
@@ -73,9 +74,7 @@ Child start(std::size_t which, const OnnxCase& c, const Options& o) {
   if (child.pid == 0) {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, child.limits.seconds + 5);
-#ifndef __SANITIZE_ADDRESS__  // which maps terabytes of address space
-    limit(RLIMIT_AS, child.limits.memory_bytes);
-#endif
+    if (!address_sanitizer) limit(RLIMIT_AS, child.limits.memory_bytes);
     // '+' before the reason says that the process came to an end by itself.
     std::string verdict =
         "+" + run_case(c, o.on == "cpu" ? Engine::cpu : Engine::reference, o.optimised);
