@@ -2,10 +2,9 @@
 // targets, simulated. Every layer must have the reference's bytes, and every output must be near
 // what the float net says.
 //
-//   LONGSHORE_FULL=1                5,000 nets instead of 300
-//   LONGSHORE_NETS=N                N nets
-//   LONGSHORE_NETS_BUILT=1          also builds and simulates them for two targets
-//   LONGSHORE_NET=SEED              that one alone, printed before it runs (for crashes)
+//   LONGSHORE_FULL=1                5,000 nets instead of 300, and all are built instead of a
+//   quarter LONGSHORE_NETS=N                N nets LONGSHORE_NET=SEED              that one alone,
+//   printed before it runs (for crashes)
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -132,11 +131,12 @@ void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want,
   }
 }
 
-void check_built(const Graph& q, const char* name,
-                 const std::vector<std::vector<Tensor>>& samples) {
+/// `by_price` false: all that the NPU can do runs there, however small.
+void check_built(const Graph& q, const char* name, const std::vector<std::vector<Tensor>>& samples,
+                 bool by_price) {
   static const std::map<std::string, Target> targets = {{"rk3588-like", load_target("rk3588-like")},
                                                         {"shore-1", load_target("shore-1")}};
-  const plan::Plan plan = plan::make_plan(place(q, targets.at(name)));
+  const plan::Plan plan = plan::make_plan(place(q, targets.at(name), {.by_price = by_price}));
   const Program shipped = lower::lower(plan);
   require(verified(shipped), "the program");
   const lower::Tapped tapped = lower::lower_tapped(plan);
@@ -222,11 +222,10 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nu
     if (const LayerDifference* first = total(layers).first) fail(Code::internal, describe(*first));
     if (!comparison.missing().empty())
       fail(Code::internal, "not compared: ", comparison.missing().front().value);
-    // Until the planner gives CPU and NPU no cache line in common, about one net in 25 is refused.
-    if (!std::getenv("LONGSHORE_NETS_BUILT")) return {};
+    if (seed % 4 != 0 && !std::getenv("LONGSHORE_FULL")) return {};
     for (const char* target : {"rk3588-like", "shore-1"}) {
       stage = target;
-      check_built(q, target, samples);
+      check_built(q, target, samples, seed % 8 == 0);
     }
     return {};
   } catch (const std::exception& e) {

@@ -152,8 +152,7 @@ struct FormDef {
                              const Machine&) = nullptr;
   /// Bytes of the sums of one tile between turns; null: there are no turns.
   std::int64_t (*accumulator_bytes)(const FormNode&, const Tiling&, const Machine&) = nullptr;
-  /// Cycles of one turn of these sizes on its queue, by sim/costs.hpp, and multiply-accumulates'
-  /// queue or not.
+  /// Where its work is done, and the cycles of one turn of these sizes there, by sim/costs.hpp.
   Queue queue = Queue::vector;
   double (*cycles)(const FormNode&, const Tiling& turn, const Machine&) = nullptr;
 

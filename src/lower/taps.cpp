@@ -20,7 +20,6 @@ std::optional<TapBox> seen(const TapBox& parent, const plan::MoveMap& map,
     const std::int64_t low = parent.at[k] - map.start[k], high = low + parent.count[k];
     const std::int64_t first = std::max<std::int64_t>(0, (low + step - 1) / step);
     const std::int64_t end = std::min(size[a], (high + step - 1) / step);
-    if (low > 0 && low + parent.count[k] <= 0) return {};
     if (first >= end || high <= 0) return {};
     out.at[a] = first;
     out.count[a] = end - first;

@@ -29,7 +29,7 @@ void check_rule(const Rule& rule, const FormNode& n, bool dtypes, Reasons& out) 
     std::string allowed;
     for (const std::string& d : rule.dtypes) allowed += (allowed.empty() ? "" : " or ") + d;
     for (ValueId v : {n.data(), n.result()}) {
-      if (v == no_value) continue;
+      if (v == no_value || !n.type(v).quantised()) continue;  // floats are no codes of any type
       const std::string dtype(name(n.type(v).dtype));
       if (std::ranges::find(rule.dtypes, dtype) == rule.dtypes.end())
         out.value(str("the element type of '", n.graph[v].name, "'"), dtype, allowed,
