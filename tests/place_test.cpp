@@ -154,6 +154,9 @@ TEST(Place, WhatLoweringCannotDoIsSaidPerNode) {
   EXPECT_THAT(reason("(x: i8[1,2,8,8] q(0.1, 0), w: i8[4,2,3,3] q(0.1, 0)) { y: i8[1,4,6,6] q(0.1, "
                      "0) = Conv(x, w) return y }"),
               HasSubstr("its weights 'w' is computed at run time"));
+  EXPECT_THAT(reason("(x: i8[1,8,2,3] q(0.1, 0)) { y: i8[1,2,4,6] q(0.1, 0) = DepthToSpace(x, "
+                     "blocksize=2) return y }"),
+              HasSubstr("no strides over 4 axes say where the elements of 'y' lie"));
   EXPECT_THAT(
       reason("(x: i8[N,2,8,8] q(0.1, 0)) { y: i8[N,2,8,8] q(0.1, 0) = Sigmoid(x) return y }"),
       HasSubstr("the NPU walks 1 to 4 known dims"));

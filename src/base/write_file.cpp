@@ -76,7 +76,8 @@ std::string followed(std::string path) {
     if (n < 0 || n == static_cast<ssize_t>(sizeof target)) return path;  // no link
     const std::string to(target, static_cast<std::size_t>(n));
     const std::size_t slash = path.rfind('/');
-    path = to.starts_with('/') || slash == std::string::npos ? to : path.substr(0, slash + 1) + to;
+    path.resize(to.starts_with('/') || slash == std::string::npos ? 0 : slash + 1);
+    path += to;
   }
   return path;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "forms/form.hpp"
+#include "forms/support/move_map.hpp"
 #include "program/instructions/fill.hpp"
 #include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
@@ -34,6 +34,24 @@ void prepare(const Graph& g, const Node& n, FormSpec& s) {
   s.start = nhwc_position(out.shape, first - all.begin());
 }
 
+/// A DMA walks strides; DepthToSpace and the like need more axes than it has.
+void map_limits(const FormNode& n, Reasons& out) {
+  bool known = extent_of(n.type(n.data())).has_value();
+  for (std::size_t i = 0; i < n.node.inputs.size(); i++)
+    known = known && (static_cast<int>(i) == n.spec.data || n.node.input(i) == no_value ||
+                      n.graph.constant(n.node.input(i)));
+  for (ValueId v : n.node.outputs)
+    if (v != no_value) known = known && extent_of(n.type(v)).has_value();
+  for (std::size_t k = 0; known && k < n.node.outputs.size(); k++) {
+    const ValueId v = n.node.outputs[k];
+    if (v == no_value || n.type(v).shape()->elements() == 0) continue;
+    if (!move_map(n.graph, n.node, n.spec, k))
+      out.add({str("no strides over 4 axes say where the elements of '", n.graph[v].name, "' lie"),
+               {},
+               str("make '", n.graph[v].name, "' by Reshape and Transpose of at most 4 axes")});
+  }
+}
+
 void limits(const FormNode& n, const Unit&, Reasons& out) {
   const bool joins = n.spec.move == Move::joins;
   for (std::size_t i = 0; i < n.node.inputs.size(); i++) {
@@ -47,6 +65,7 @@ void limits(const FormNode& n, const Unit&, Reasons& out) {
   for (ValueId v : n.node.outputs)
     if (!joins && v != no_value && !(n.type(n.data()).quant == n.type(v).quant))
       out.scales(n.graph[n.data()].name, n.graph[v].name);
+  if (n.spec.move == Move::takes) map_limits(n, out);
 }
 
 std::vector<Operand> operands(const FormSpec& s) {

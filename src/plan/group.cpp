@@ -83,7 +83,7 @@ class Grouper {
       const ValueId v = n.outputs[k];
       if (unused(v)) continue;
       const std::optional<MoveMap> map =
-          needs_full(v) ? std::nullopt : move_map(g_, n, specs_[i], k);
+          needs_full(v) ? std::nullopt : forms::move_map(g_, n, specs_[i], k);
       if (map)
         out_.aliases[index(v)] = {.parent = data(i), .map = *map};
       else
@@ -233,44 +233,6 @@ class Grouper {
 };
 
 }  // namespace
-
-std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& spec,
-                                std::size_t output) {
-  const auto walked = static_cast<std::size_t>(spec.data);
-  const Shape from = *g[n.input(walked)].type.shape();
-  const Tensor out = forms::trace(g, n, walked)[output];
-  if (out.elements() == 0) return {};
-  const std::span<const std::int32_t> source = out.values<std::int32_t>();
-  MoveMap map;
-  map.start = forms::nhwc_position(from, source[0] - 1);
-  const Shape strides = strides_of(out.shape);
-  std::array<std::int64_t, 4> dense{};  // output NHWC axis -> stride in the output
-  std::array<std::int64_t, 4> size = {1, 1, 1, 1};
-  for (int i = 0; i < out.shape.rank; i++) {
-    const auto axis = static_cast<std::size_t>(forms::nhwc_axis(out.shape.rank, i));
-    dense[axis] = strides[i];
-    size[axis] = out.shape[i];
-  }
-  for (std::size_t a = 0; a < 4; a++) {
-    map.axis[a] = static_cast<int>(a);
-    if (size[a] < 2) continue;
-    const std::array<std::int64_t, 4> next =
-        forms::nhwc_position(from, source[static_cast<std::size_t>(dense[a])] - 1);
-    for (std::size_t k = 0; k < 4; k++)
-      if (next[k] != map.start[k])
-        map.axis[a] = static_cast<int>(k), map.step[a] = next[k] - map.start[k];
-    if (map.step[a] < 0) return {};
-  }
-  for (std::size_t i = 0; i < source.size(); i++) {
-    const std::array<std::int64_t, 4> p =
-        forms::nhwc_position(out.shape, static_cast<std::int64_t>(i));
-    std::array<std::int64_t, 4> want = map.start;
-    for (std::size_t a = 0; a < 4; a++)
-      want[static_cast<std::size_t>(map.axis[a])] += p[a] * map.step[a];
-    if (forms::nhwc_position(from, source[i] - 1) != want) return {};
-  }
-  return map;
-}
 
 Uses::Uses(const Graph& g)
     : nodes(g.values.size()), output(g.values.size()), captured(g.values.size()) {

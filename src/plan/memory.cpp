@@ -230,7 +230,7 @@ class Memory {
       if (shows == Shows::joins) s.out = s.in;
       if (shows == Shows::takes) {
         const std::optional<MoveMap> map =
-            move_map(g_, node, whole.spec, static_cast<std::size_t>(s.spec.result));
+            forms::move_map(g_, node, whole.spec, static_cast<std::size_t>(s.spec.result));
         check(map.has_value(), "a move that no strides describe");
         for (StageOperand& o : s.operands) {
           if (!o.view.present()) continue;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "forms/support/move_map.hpp"
 #include "place/place.hpp"
 #include "plan/arena.hpp"
 
@@ -14,6 +15,7 @@ namespace longshore::plan {
 using forms::Box;
 using forms::Extent;
 using forms::FormNode;
+using forms::MoveMap;
 using forms::Span;
 using forms::TileBox;
 using forms::TileShape;
@@ -77,14 +79,6 @@ struct Layer {
   LayerTime time;
   std::size_t head() const { return stages.front().node; }
   bool operator==(const Layer&) const = default;
-};
-
-/// How a Slice, Split, Transpose or the like reads its input: position p, in NHWC order, is input
-/// position start + sum of p[i] * step[i] along input axis axis[i].
-struct MoveMap {
-  std::array<std::int64_t, 4> start{}, step{};
-  std::array<int, 4> axis{};
-  bool operator==(const MoveMap&) const = default;
 };
 
 /// A value that has no bytes of its own: it shows those of another, or is written into another.

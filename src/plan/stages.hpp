@@ -26,9 +26,6 @@ struct Grouping {
 };
 Grouping group(const Placement&, const Uses&, bool fuse, const std::set<std::size_t>& apart);
 
-/// How an output of a node reads its walked input; nothing where no strides describe it.
-std::optional<MoveMap> move_map(const Graph&, const Node&, const FormSpec&, std::size_t output);
-
 /// Sets values, dense, aliases, staged_inputs, buffers, and of the layers extents and views.
 void place_in_memory(Plan&, const Grouping&, const Uses&);
 
