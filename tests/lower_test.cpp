@@ -17,6 +17,25 @@ TEST(Lower, OneConvolution) {
   EXPECT_EQ(p.layers.size(), 1u);
 }
 
+// What shows elements of a value under other dims has no tap; everything else has, and equals.
+TEST(Lower, AliasesOfAliases) {
+  for (const char* text : {
+           R"((x: i8[3,2] q(0.1, 3)) {
+             a: i8[3,2] q(0.05, -5) = Sigmoid(x)
+             b: i8[1,3,2] q(0.05, -5) = Unsqueeze(a, i64[1]{0})
+             c: i8[1,3,1] q(0.05, -5), d: i8[1,3,1] q(0.05, -5) = Split(b, axis=-1, num_outputs=2)
+             y: i8[1,3,1] q(0.1, 0) = Add(c, d) return y })",
+           R"((x: i8[1,4,6,5] q(0.1, 3)) {
+             a: i8[1,4,6,5] q(0.05, -5) = Sigmoid(x)
+             b: i8[1,4,3,5] q(0.05, -5) = Slice(a, i64[1]{1}, i64[1]{6}, i64[1]{2}, i64[1]{2})
+             c: i8[1,2,3,5] q(0.05, -5) = Slice(b, i64[1]{2}, i64[1]{4}, i64[1]{1})
+             t: i8[1,5,3,2] q(0.05, -5) = Transpose(c, perm=[0,3,2,1])
+             y: i8[1,5,3,2] q(0.1, 0) = Tanh(t) return y })"}) {
+    for (const char* target : {"rk3588-like", "shore-1"})
+      expect_exact(parse(text), load_target(target), 0, seed());
+  }
+}
+
 /// Three layers in a row, the second with its residual fused.
 Graph small_net() {
   return parse(R"((x: i8[1,16,12,12] q(0.1, 3)) {

@@ -137,20 +137,24 @@ class Lowering {
     };
     for (const plan::Layer& l : plan_.layers)
       for (const plan::Stage& s : l.stages) mark(plan::form_node(plan_, s).result());
+    std::vector<bool> by_boxes(g_.values.size());  // tiles write it; other taps share its bytes
     for (const Node& n : g_.nodes)
       for (ValueId v : n.outputs) {
         if (v == no_value) continue;
         const plan::Alias& a = plan_.aliases[index(v)];
-        const bool shown = a.parent != no_value && !a.part && taps_[index(a.parent)].present &&
-                           npu_node(static_cast<std::size_t>(g_[v].def));
-        const bool other_dims =
-            a.full && forms::extent_of(g_[v].type) != forms::extent_of(g_[a.parent].type);
-        if (shown && other_dims)
-          add_tap(v, program, taps_[index(a.parent)].offset);
-        else if (wanted[index(v)] || shown)
+        const bool alias =
+            a.parent != no_value && !a.part && npu_node(static_cast<std::size_t>(g_[v].def));
+        const bool shown = alias && taps_[index(a.parent)].present;
+        const bool same_dims =
+            alias && forms::extent_of(g_[v].type) == forms::extent_of(g_[a.parent].type);
+        if (wanted[index(v)] || (shown && by_boxes[index(a.parent)] && (!a.full || same_dims))) {
           add_tap(v, program, {});
-        else if (npu_node(static_cast<std::size_t>(g_[v].def)) && a.parent != no_value)
+          by_boxes[index(v)] = true;
+        } else if (shown && a.full) {
+          add_tap(v, program, taps_[index(a.parent)].offset);
+        } else if (alias) {  // of what the CPU made, or of a value under other dims
           out_.without_bytes.push_back(v);
+        }
       }
   }
 

@@ -22,7 +22,8 @@ struct Tapped {
   std::vector<std::uint32_t> at;      // their places in program.values (row-major, in the arena)
   std::uint32_t first_semaphore = 0;  // taps use semaphores from here on
   std::uint64_t arena_bytes = 0;      // taps lie beyond
-  /// Values of NPU nodes that no tap stores: they show bytes that the NPU did not make.
+  /// Values of NPU nodes that no tap stores: they show bytes that the NPU did not make, or elements
+  /// of a value that is seen under other dims before.
   std::vector<ValueId> without_bytes;
   std::size_t value_count = 0, output_count = 0;  // of the untapped program
 };

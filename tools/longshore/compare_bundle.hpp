@@ -23,7 +23,7 @@ struct ComparedBundle {
   std::optional<lower::Tapped>
       tapped;                 // the same with stores of every layer; not for the CPU alone
   std::set<std::size_t> npu;  // nodes that run on the NPU
-  /// Values that show bytes of what the CPU made: nothing of the NPU is in them.
+  /// Values of NPU nodes without bytes of their own and without a tap (lower::Tapped).
   std::set<std::string, std::less<>> without_bytes;
   /// By the first node of an NPU layer, which names it in instructions: all that run in it. A
   /// Concat can run as the last step of several.
