@@ -69,13 +69,11 @@ Run run_float(const Graph& g, const std::vector<std::vector<Tensor>>& samples) {
 }
 
 /// How near plain 8 bits come, whoever quantises: each value rounded to 255 steps between the ends
-/// of what it holds over all that calibration has seen, the steps beginning at `phase`
-/// and a little finer with it.
-std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<Tensor>>& seen,
-                                 const std::vector<std::vector<Tensor>>& samples, const Run& want,
-                                 float phase) {
+/// of what it holds over all samples, the steps beginning at `phase` and a little finer with it.
+std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<Tensor>>& samples,
+                                 const Run& want, float phase) {
   std::vector<float> low(g.values.size()), high(g.values.size());
-  for (const std::vector<Tensor>& in : seen)
+  for (const std::vector<Tensor>& in : samples)
     evaluate(g, in, {.observe = [&](ValueId v, const TensorView& t) {
                if (t.dtype != DType::f32) return;
                for (std::int64_t i = 0; i < t.elements(); i++) {
@@ -183,35 +181,36 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nu
     const Graph q = quantize(better, calibration_from(seen));
     verify(q);
     stage = "precision";
-    // A net that loses its signal to rounding, or to a threshold that rounding crosses, is no case.
-    std::vector<double> plain(net.outputs.size(), INFINITY);
-    for (float phase = 0; phase < 1; phase += 0.125f) {
-      const std::vector<double> one = plain_8_bits(net, seen, samples, want, phase);
-      for (std::size_t o = 0; o < one.size(); o++) plain[o] = std::min(plain[o], one[o]);
+    const Run all = run_float(net, seen);
+    if (!all.finite || all.largest > 1e6) {
+      if (skipped) ++*skipped;
+      return {};
     }
     std::vector<double> signal(net.outputs.size()), noise(net.outputs.size());
     std::vector<std::int64_t> elements(net.outputs.size());
-    for (std::size_t s = 0; s < samples.size(); s++) {
-      const std::vector<Tensor> got = evaluate(q, samples[s]);
+    for (std::size_t s = 0; s < seen.size(); s++) {
+      const std::vector<Tensor> got = evaluate(q, seen[s]);
       for (std::size_t o = 0; o < net.outputs.size(); o++) {
-        if (!(got[o].shape == want.outputs[s][o].shape))
+        if (!(got[o].shape == all.outputs[s][o].shape))
           fail(Code::internal, "output ", o, " has other dims");
-        signal[o] += power(want.outputs[s][o]);
-        noise[o] += error_power(got[o], want.outputs[s][o]);
-        elements[o] += want.outputs[s][o].elements();
+        signal[o] += power(all.outputs[s][o]);
+        noise[o] += error_power(got[o], all.outputs[s][o]);
+        elements[o] += all.outputs[s][o].elements();
       }
     }
     for (std::size_t o = 0; o < net.outputs.size(); o++) {
-      if (signal[o] < 1e-8 * want.largest * want.largest * static_cast<double>(elements[o]))
-        continue;
+      if (signal[o] < 1e-8 * all.largest * all.largest * static_cast<double>(elements[o])) continue;
       const double db = 10 * std::log10(signal[o] / std::max(noise[o], 1e-300));
       if (db >= least_db) continue;
-      if (plain[o] < least_db + 3) {
-        if (skipped) ++*skipped;
-        continue;
-      }
-      fail(Code::internal, "output '", net[net.outputs[o]].name, "' has ", db,
-           " dB of signal over noise, plain 8 bits ", plain[o]);
+      // A net that loses its signal to rounding, or to a threshold that rounding crosses, is no
+      // case.
+      double plain = INFINITY;
+      for (float phase = 0; phase < 1; phase += 0.125f)
+        plain = std::min(plain, plain_8_bits(net, seen, all, phase)[o]);
+      if (plain >= least_db + 3)
+        fail(Code::internal, "output '", net[net.outputs[o]].name, "' has ", db,
+             " dB of signal over noise, plain 8 bits ", plain);
+      if (skipped) ++*skipped;
     }
     stage = "cpu";
     Comparison comparison(q, Strictness::op_bounds);
