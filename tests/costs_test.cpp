@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "checkout.hpp"
 #include "program/instructions/pool.hpp"
 #include "program/instructions/table.hpp"
 #include "sim/costs.hpp"
@@ -42,12 +43,7 @@ TEST(Costs, EqualScaleSimRuns) {
 
 /// The whole table, where it lies beside the checkout.
 TEST(Costs, EqualScaleSimTable) {
-  namespace fs = std::filesystem;
-  fs::path file;
-  for (fs::path at = fs::path(__FILE__).parent_path(); at.has_relative_path();
-       at = at.parent_path())
-    if (fs::exists(at / "shared/data/scalesim_golden.csv"))
-      file = at / "shared/data/scalesim_golden.csv";
+  const std::filesystem::path file = tests::in_checkout("shared/data/scalesim_golden.csv");
   if (file.empty()) GTEST_SKIP() << "shared/data/scalesim_golden.csv is not beside this checkout";
   std::ifstream in(file);
   std::string line, cell;

@@ -14,6 +14,7 @@
 #include "base/sanitizer.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "checkout.hpp"
 #include "ir/op.hpp"
 #include "random.hpp"
 #include "read/read.hpp"
@@ -22,15 +23,6 @@ namespace longshore::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The named thing in this project, or beside it; empty where it is not. (__FILE__ may be
-/// relative.)
-fs::path find(const char* name) {
-  for (fs::path at = fs::read_symlink("/proc/self/exe"); at.has_relative_path();
-       at = at.parent_path())
-    if (fs::exists(at / name)) return at / name;
-  return {};
-}
 
 /// One way to spoil a file: cut at `at`, or flip bit `at`.
 struct Damage {
@@ -136,14 +128,14 @@ std::vector<Damage> damages(const fs::path& file, std::size_t rounds) {
 
 TEST(DamagedModels, FromTheZoo) {
   int files = 0;
-  for (const auto& entry : fs::directory_iterator(find("zoo")))
+  for (const auto& entry : fs::directory_iterator(in_checkout("zoo")))
     if (entry.path().extension() == ".onnx")
       survive(entry.path(), damages(entry.path(), 4)), files++;
   EXPECT_GT(files, 0);
 }
 
 TEST(DamagedModels, FromBugReports) {
-  const fs::path cases = find("shared/cases/onnx");
+  const fs::path cases = in_checkout("shared/cases/onnx");
   if (cases.empty()) GTEST_SKIP() << "shared/cases/onnx is not beside this checkout";
   for (const auto& entry : fs::directory_iterator(cases)) {
     const fs::path file = entry.path() / "model.onnx";

@@ -64,7 +64,7 @@ TEST(Forms, APlansPriceIsTheSimulatorsTime) {
     const plan::Plan p = lower::timed_plan(place(g, load_target(target), {.by_price = false}));
     ASSERT_FALSE(p.layers.empty());
     for (std::size_t i = 0; i < p.layers.size(); i++) {
-      const double ns = lower::layer_ns(p, p.layers[i]);
+      const double ns = lower::layer_time(p, p.layers[i]).total;
       EXPECT_NEAR(p.layers[i].time.total, ns, 0.05 * ns) << target << ", layer " << i;
       // The shipped program's instructions of that layer, by themselves.
       plan::Plan alone = p;

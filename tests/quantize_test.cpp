@@ -188,7 +188,7 @@ TEST(Quantize, FinalSoftmaxStaysFloatUnlessAskedFor) {
       "y = Softmax(g) return y }";
   const Quantised q = quantised(text);
   EXPECT_EQ(operators(q.after).back(), "Softmax");
-  EXPECT_THAT(q.report.float_nodes.at(0).reason, HasSubstr("probabilities"));
+  EXPECT_THAT(q.report.float_nodes.at(0).reason.text, HasSubstr("probabilities"));
   const Quantised all = quantised(text, {.float_final_probabilities = false});
   EXPECT_EQ(value_named(all.after, "y_q").type.quant, (Quantisation{{1.0f / 256}, {-128}, 0}));
 }
@@ -270,7 +270,7 @@ TEST(Quantize, WhatHasNoIntegerFormStaysFloatInBetween) {
   EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "longshore.Dequantize",
                                               "LayerNormalization", "longshore.Quantize", "Conv",
                                               "Add", "longshore.Dequantize"));
-  EXPECT_THAT(q.report.float_nodes.at(0).reason, HasSubstr("no integer form"));
+  EXPECT_THAT(q.report.float_nodes.at(0).reason.text, HasSubstr("no integer form"));
 }
 
 TEST(Quantize, NonConstantWeightsStayFloat) {
@@ -279,7 +279,7 @@ TEST(Quantize, NonConstantWeightsStayFloat) {
       "f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) return y }");
   EXPECT_THAT(operators(q.after),
               ElementsAre("Conv", "longshore.Quantize", "Conv", "longshore.Dequantize"));
-  EXPECT_THAT(q.report.float_nodes.at(0).reason, HasSubstr("not constant"));
+  EXPECT_THAT(q.report.float_nodes.at(0).reason.text, HasSubstr("not constant"));
 }
 
 TEST(Quantize, AGraphWithoutWeightsStaysFloat) {
@@ -293,7 +293,7 @@ TEST(Quantize, LeavesOutWhatIsExcluded) {
   for (const char* name : {"c", "com.microsoft.FusedConv", "FusedConv"}) {
     const Quantised q = quantised(small_net, {.exclude = {name}});
     EXPECT_EQ(operators(q.after)[0], "com.microsoft.FusedConv") << name;
-    EXPECT_THAT(q.report.float_nodes.at(0).reason, HasSubstr("excluded"));
+    EXPECT_THAT(q.report.float_nodes.at(0).reason.text, HasSubstr("excluded"));
   }
 }
 

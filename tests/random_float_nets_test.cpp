@@ -68,10 +68,13 @@ Run run_float(const Graph& g, const std::vector<std::vector<Tensor>>& samples) {
   return r;
 }
 
-/// How near plain 8 bits come, whoever quantises: each value rounded to 255 steps between the ends
-/// of what it holds over all samples, the steps beginning at `phase` and a little finer with it.
+/// How near 8 bits come at all, whoever quantises: each number of a value and of weights is off by
+/// up to one of 255 steps between the ends of what the tensor holds over all samples, drawn by
+/// `draw`.
 std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<Tensor>>& samples,
-                                 const Run& want, float phase) {
+                                 const Run& want, unsigned draw) {
+  std::mt19937 random(draw);
+  std::uniform_real_distribution<float> off(-1, 1);
   std::vector<float> low(g.values.size()), high(g.values.size());
   for (const std::vector<Tensor>& in : samples)
     evaluate(g, in, {.observe = [&](ValueId v, const TensorView& t) {
@@ -81,24 +84,32 @@ std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<T
                  high[index(v)] = std::max(high[index(v)], t.as<float>()[i]);
                }
              }});
-  const auto rounded = [&](ValueId v, const Tensor& t) {
-    const float step = (high[index(v)] - low[index(v)]) / 255 * (1 - phase / 4);
+  const auto rounded = [&](const Tensor& t, float step) {
     if (t.dtype != DType::f32 || !(step > 0)) return t;
     std::vector<float> out(t.values<float>().begin(), t.values<float>().end());
-    for (float& x : out) x = (std::nearbyint(x / step - phase) + phase) * step;
+    for (float& x : out) x += off(random) * step;
     return make_floats(t.shape, out);
   };
+  std::map<ValueId, Tensor> weights;
+  for (const Node& n : g.nodes)
+    for (ValueId v : n.inputs)
+      if (const Tensor* t = v == no_value ? nullptr : g.constant(v);
+          t && t->dtype == DType::f32 && t->shape.rank > 1 && !weights.contains(v)) {
+        const auto [least, most] = std::ranges::minmax(t->values<float>());
+        weights[v] = rounded(*t, (most - least) / 255);
+      }
   std::vector<double> signal(g.outputs.size()), noise(g.outputs.size());
   for (std::size_t s = 0; s < samples.size(); s++) {
-    std::map<ValueId, Tensor> values;
+    std::map<ValueId, Tensor> values = weights;
     for (std::size_t i = 0; i < g.inputs.size(); i++) values[g.inputs[i]] = samples[s][i];
     for (const Node& n : g.nodes) {
       std::vector<Tensor> in;
       for (ValueId v : n.inputs)
-        in.push_back(v == no_value ? Tensor{} : g.constant(v) ? *g.constant(v) : values.at(v));
+        in.push_back(v == no_value ? Tensor{} : values.contains(v) ? values.at(v) : *g.constant(v));
       const std::vector<Tensor> out = evaluate_node(g, n, in);
       for (std::size_t o = 0; o < n.outputs.size(); o++)
-        if (n.outputs[o] != no_value) values[n.outputs[o]] = rounded(n.outputs[o], out[o]);
+        if (const ValueId v = n.outputs[o]; v != no_value)
+          values[v] = rounded(out[o], (high[index(v)] - low[index(v)]) / 255);
     }
     for (std::size_t o = 0; o < g.outputs.size(); o++) {
       if (!values.contains(g.outputs[o])) continue;
@@ -205,8 +216,8 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nu
       // A net that loses its signal to rounding, or to a threshold that rounding crosses, is no
       // case.
       double plain = INFINITY;
-      for (float phase = 0; phase < 1; phase += 0.125f)
-        plain = std::min(plain, plain_8_bits(net, seen, all, phase)[o]);
+      for (unsigned draw = 0; draw < 16; draw++)
+        plain = std::min(plain, plain_8_bits(net, seen, all, draw)[o]);
       if (plain >= least_db + 3)
         fail(Code::internal, "output '", net[net.outputs[o]].name, "' has ", db,
              " dB of signal over noise, plain 8 bits ", plain);

@@ -9,7 +9,7 @@
 namespace longshore::compile {
 namespace {
 
-constexpr std::string_view no_form = "has no int8 form", kept = "--keep-float names it";
+constexpr std::string_view no_form = "has no int8 form";
 
 bool has_codes(const Graph& g, const Node& n) {
   return std::ranges::any_of(n.outputs,
@@ -19,17 +19,22 @@ bool has_codes(const Graph& g, const Node& n) {
 /// A node that could compute with codes if its data had some.
 bool only_follows(const Node& n) { return n.op->quant != Quant::none && !n.op->weight_axis; }
 
-/// What the quantiser found against the node itself; empty where it only follows its inputs.
-std::string obstacle(const Compiled& c, const Node& n) {
-  if (n.op->quant == Quant::none) return std::string(no_form);
+/// What the quantiser found against the node itself; nothing where it only follows its inputs.
+std::optional<WhyFloat> obstacle(const Compiled& c, const Node& n) {
   for (const FloatNode& f : c.quantisation.float_nodes) {
     if (f.name != n.origin.name || f.op != qualified_name(*n.op)) continue;
-    if (f.reason == "excluded by request") return std::string(kept);
-    if (f.reason == "the operator has no integer form") return std::string(no_form);
-    if (f.reason == "none of its inputs is quantised") return {};
-    return f.reason;
+    if (f.reason.kind == FloatReason::Kind::follows) return {};
+    if (f.reason.kind == FloatReason::Kind::asked)
+      return WhyFloat{"--keep-float names it", f.reason.change};
+    if (f.reason.kind == FloatReason::Kind::no_form) break;
+    return WhyFloat{f.reason.text, f.reason.change};
   }
-  return only_follows(n) ? std::string() : "it came in float";
+  if (n.op->quant == Quant::none)
+    return WhyFloat{std::string(no_form),
+                    str("give ", qualified_name(*n.op), " an integer form (docs/extending.md)")};
+  if (only_follows(n)) return {};
+  return WhyFloat{"it came in float",
+                  str("quantise '", n.origin.name, "' where the model is made")};
 }
 
 }  // namespace
@@ -38,9 +43,7 @@ WhyFloat why_float(const Compiled& c, std::size_t node) {
   const Graph& g = c.graph;
   const Node& n = g.nodes[node];
   if (!c.quantised_here && !c.was_quantised) return {"not quantised", "quantise it: --calibrate"};
-  const std::string own = obstacle(c, n);
-  if (own == kept) return {own, "leave it out there"};
-  if (!own.empty()) return {own, {}};
+  if (std::optional<WhyFloat> own = obstacle(c, n)) return std::move(*own);
   // Towards the inputs: the first node that is float for a reason of its own.
   const Node* at = &n;
   for (std::size_t steps = 0; steps <= g.nodes.size(); steps++) {
@@ -52,16 +55,17 @@ WhyFloat why_float(const Compiled& c, std::size_t node) {
       input = g[v].name;
       if (from = g.def(v); from) break;
     }
-    if (!from) {
-      if (input.empty()) return {"it has no data that could be quantised", {}};
-      return {str("its data comes from '", input, "', which no node quantises"), {}};
-    }
-    if (from->op->quant == Quant::none || !obstacle(c, *from).empty() || has_codes(g, *from))
+    if (!from)
+      return {input.empty() ? "it has no data that could be quantised"
+                            : str("its data comes from '", input, "', which no node quantises"),
+              str("put a node with weights before '", at->origin.name, "'")};
+    std::optional<WhyFloat> cause = obstacle(c, *from);
+    if (cause || has_codes(g, *from))
       return {str("its input is float because of '", from->origin.name, "' (", from->op->name, ")"),
-              {}};
+              cause ? std::move(cause->change) : str("quantise '", from->origin.name, "'")};
     at = from;
   }
-  return {std::string(no_form), {}};
+  return {std::string(no_form), str("quantise '", n.origin.name, "' where the model is made")};
 }
 
 }  // namespace longshore::compile

@@ -213,7 +213,9 @@ class Lowering {
     Step step = std::move(p().steps.back());
     p().steps.pop_back();
     step.layer = static_cast<std::uint32_t>(i);
-    step.cost_us = step.kind == Step::Kind::view ? 0 : plan_.placement.nodes[i].cpu_us();
+    // 0 where dims are unknown: the report says which nodes have no price.
+    step.cost_us =
+        step.kind == Step::Kind::view ? 0 : std::max(plan_.placement.nodes[i].cpu_us(), 0.0);
     Emitter::Ranges reads, writes;
     if (step.kind != Step::Kind::view) {
       const auto read = [&](ValueId v) {
@@ -239,7 +241,7 @@ class Lowering {
 
 }  // namespace
 
-double layer_ns(const plan::Plan& plan, const plan::Layer& layer) {
+plan::LayerTime layer_time(const plan::Plan& plan, const plan::Layer& layer) {
   Program program;
   program.machine = plan.placement.target.machine;
   program.numbers = plan.placement.graph.numbers;
@@ -253,11 +255,15 @@ double layer_ns(const plan::Plan& plan, const plan::Layer& layer) {
   emitter.finish();
   Result<Schedule> schedule = longshore::schedule(program);
   require(schedule.status(), "the simulator cannot time a layer");
-  return schedule->timing.total_ns;
+  const auto busy = [&](Queue q) {
+    return schedule->timing.busy_ns[static_cast<std::size_t>(q)];  // the tasks are on core 0
+  };
+  return {busy(Queue::mac), busy(Queue::vector), busy(Queue::dma_in), busy(Queue::dma_out),
+          schedule->timing.total_ns};
 }
 
 plan::Plan timed_plan(Placement placement, plan::PlanOptions options) {
-  options.time = layer_ns;
+  options.time = layer_time;
   return plan::make_plan(std::move(placement), options);
 }
 

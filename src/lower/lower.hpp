@@ -8,8 +8,8 @@ namespace longshore::lower {
 /// graph.nodes[i].
 Program lower(const plan::Plan&);
 
-/// Nanoseconds of one layer of the plan running alone: what PlanOptions::time takes.
-double layer_ns(const plan::Plan&, const plan::Layer&);
+/// What one layer of the plan takes alone, by the simulator: PlanOptions::time.
+plan::LayerTime layer_time(const plan::Plan&, const plan::Layer&);
 
 /// make_plan with that time.
 plan::Plan timed_plan(Placement, plan::PlanOptions = {});

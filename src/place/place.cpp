@@ -58,18 +58,19 @@ void check_quantised(const FormNode& n, Reasons& out) {
     const Node* maker = v == n.data() ? n.graph.def(v) : &n.node;
     const bool input = v == n.data();
     if (!input) {
-      out.add({str("its output '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised"),
-               {},
-               n.node.op->quant == Quant::none
-                   ? str("replace ", qualified_name(*n.node.op), ", which has no integer form")
-                   : str("quantise '", n.graph[v].name, "' (--calibrate)")});
+      out.add(
+          {str("its output '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised"),
+           {},
+           n.node.op->quant == Quant::none
+               ? str("give ", qualified_name(*n.node.op), " an integer form (docs/extending.md)")
+               : str("quantise '", n.graph[v].name, "' (--calibrate)")});
       continue;
     }
     out.add({str("its input '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised",
                  maker ? str(": ", describe(*maker), " makes it") : std::string()),
              {},
              maker && maker->op->quant == Quant::none
-                 ? str("replace ", describe(*maker), ", which has no integer form")
+                 ? str("give ", qualified_name(*maker->op), " an integer form (docs/extending.md)")
                  : str("quantise '", n.graph[v].name, "' (--calibrate)")});
   }
 }
@@ -118,9 +119,7 @@ NodePlacement assess(const Graph& g, const Node& n, const Target& t) {
     const std::string op = qualified_name(*n.op);
     reasons.add({str("no form of an NPU does ", op, " yet"),
                  {},
-                 n.op->quant == Quant::none
-                     ? str("do without ", op)
-                     : str("write a form for ", op, " (docs/extending.md)")});
+                 str("write a form for ", op, " (docs/extending.md)")});
     p.general = reasons.take();
   }
   for (std::size_t i = 1; i < p.options.size(); i++) {
@@ -256,7 +255,8 @@ class Pricer {
     return changed;
   }
 
-  /// What keeps it is the hand-over: the neighbours are named that would have to come along.
+  /// What keeps it is the hand-over: by how much it is too dear, and the neighbours that would save
+  /// it by coming along.
   void refuse(std::size_t i, double npu, double moves, double cpu, std::size_t count) {
     NodePlacement& p = p_.nodes[i];
     const std::string neighbours = kept_on_cpu(i);
@@ -267,15 +267,24 @@ class Pricer {
              shown_us(cpu), " there, ", shown_us(npu), " on the NPU and ", shown_us(moves),
              " for handing over"),
          {},
-         neighbours.empty() ? str("give it ", shown_us(npu + moves - cpu), " less to hand over")
-                            : str("bring ", neighbours, " to the NPU")});
+         str("save ", shown_us(npu + moves - cpu), " of handing over",
+             neighbours.empty() ? std::string() : str(": bring ", neighbours, " to the NPU"))});
+  }
+
+  /// Where codes become floats or floats codes: no NPU takes that.
+  bool is_border(const Node& n) const {
+    const auto codes = [&](const std::vector<ValueId>& list) {
+      return std::ranges::any_of(
+          list, [&](ValueId v) { return v != no_value && g_[v].type.quantised(); });
+    };
+    return codes(n.inputs) != codes(n.outputs);
   }
 
   /// Neighbours that the NPU cannot run, for advice: at most two.
   std::string kept_on_cpu(std::size_t i) const {
     std::vector<std::size_t> found;
     const auto look = [&](std::size_t k) {
-      if (!on_npu(k) && best_[k] == 0 && found.size() < 2 &&
+      if (!on_npu(k) && best_[k] == 0 && found.size() < 2 && !is_border(g_.nodes[k]) &&
           std::ranges::find(found, k) == found.end())
         found.push_back(k);
     };

@@ -114,8 +114,9 @@ std::string print(const Plan& p) {
       out += fmt::format(" {} as {}", describe(g.nodes[s.node]), s.form->name);
     const Tiling& t = l.tiling;
     out += fmt::format(
-        "\n     {} tasks of {} x {} x {} from {} channels{}, {:.1f} us alone (mac {:.1f}, vector "
-        "{:.1f}, in {:.1f}, out {:.1f})\n",
+        "\n     {} tasks of {} x {} x {} from {} channels{}, {:.1f} us alone\n     busy: mac "
+        "{:.1f}, "
+        "vector {:.1f}, dma in {:.1f}, dma out {:.1f} us\n",
         tasks, t.rows, t.columns, t.channels, t.in_channels,
         t.weights_outer ? ", weights outside" : "", l.time.total * 1e-3, l.time.mac * 1e-3,
         l.time.vector * 1e-3, l.time.dma_in * 1e-3, l.time.dma_out * 1e-3);

@@ -62,8 +62,7 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-/// Predicted nanoseconds of a layer that runs alone, by engine; the slowest and the edges make the
-/// total.
+/// Predicted nanoseconds of a layer that runs alone: how long each engine is busy, and the whole.
 struct LayerTime {
   double mac = 0, vector = 0, dma_in = 0, dma_out = 0, total = 0;
   bool operator==(const LayerTime&) const = default;
@@ -119,8 +118,8 @@ FormNode form_node(const Plan&, const Stage&);
 /// The value that the last stage makes, or a part of which it makes.
 ValueId layer_result(const Plan&, const Layer&);
 
-/// Nanoseconds of that layer running alone. src/lower has one that emits it and asks the simulator.
-using LayerTimer = std::function<double(const Plan&, const Layer&)>;
+/// What that layer takes alone. src/lower has one that emits it and asks the simulator.
+using LayerTimer = std::function<LayerTime(const Plan&, const Layer&)>;
 
 struct PlanOptions {
   std::uint32_t sram_bytes = 0;  // 0: the machine's; else at most that

@@ -410,7 +410,7 @@ bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes,
   const Layer* chosen = nullptr;
   for (Layer& l : best) {
     assign_slots(l, plan.placement.target.machine, sram_bytes, false);
-    l.time.total = timer(plan, l);
+    l.time = timer(plan, l);
     if (!chosen || weighed(l) < weighed(*chosen)) chosen = &l;
   }
   layer = *chosen;

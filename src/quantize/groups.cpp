@@ -109,7 +109,9 @@ std::vector<std::string> settle_joins(const Graph& g, Selection& selection, Grou
                              least_codes,
                              " codes, so the node stays float and the scales stay apart"));
       selection.precision[i] = Precision::f32;
-      selection.reasons[i] = "the ranges of its inputs are too far apart for one scale";
+      selection.reasons[i] = {
+          FloatReason::Kind::found, "the ranges of its inputs are too far apart for one scale",
+          str("bring '", g[wide].name, "' and '", g[narrow].name, "' into one range")};
       continue;
     }
     if (widest > 2 * narrowest) continue;

@@ -94,7 +94,10 @@ class Quantiser {
         if (s.not_finite == 0 && s.lowest >= -largest_sensible && s.highest <= largest_sensible)
           continue;
         selection_.precision[i] = Precision::f32;
-        selection_.reasons[i] = str("'", in_[v].name, "' has infinite or very large elements");
+        selection_.reasons[i] = {
+            FloatReason::Kind::found,
+            str("'", in_[v].name, "' has infinite or very large elements"),
+            str("keep '", in_[v].name, "' within ", largest_sensible, " (a Clip)")};
       }
     }
     Groups groups(in_, selection_);

@@ -40,7 +40,8 @@ struct ValueRecord {
 
 /// A node that stays in float, and why.
 struct FloatNode {
-  std::string name, op, reason;
+  std::string name, op;
+  FloatReason reason;
 };
 
 /// Everything that quantize decided.

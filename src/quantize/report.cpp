@@ -29,7 +29,7 @@ std::string print(const QuantizeReport& r) {
                        v.zero_point, v.method);
   }
   for (const FloatNode& n : r.float_nodes)
-    out += fmt::format("float: {} ({}): {}\n", n.name, n.op, n.reason);
+    out += fmt::format("float: {} ({}): {}\n", n.name, n.op, n.reason.text);
   return out;
 }
 

@@ -30,49 +30,66 @@ class Selector {
   Selection run() {
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       out_.reasons[i] = obstacle(g_.nodes[i]);
-      able_[i] = out_.reasons[i].empty();
+      able_[i] = out_.reasons[i].kind == FloatReason::Kind::none;
     }
     forward();
     backward();
     forward();
     for (std::size_t i = 0; i < g_.nodes.size(); i++) {
       if (out_.integer(i))
-        out_.reasons[i].clear();
+        out_.reasons[i] = {};
       else if (able_[i])
-        out_.reasons[i] = "none of its inputs is quantised";
+        out_.reasons[i] = {FloatReason::Kind::follows, "none of its inputs is quantised"};
     }
     return std::move(out_);
   }
 
  private:
   /// Why the node cannot become integer, or nothing.
-  std::string obstacle(const Node& n) const {
+  FloatReason obstacle(const Node& n) const {
     const OpDef& op = *n.op;
-    if (excluded(g_, n, options_.exclude) || !is_integer(asked(n))) return "excluded by request";
-    if (op.quant == Quant::none) return "the operator has no integer form";
-    if (n.inputs.empty() || n.outputs.empty()) return "it has no data";
+    if (excluded(g_, n, options_.exclude) || !is_integer(asked(n)))
+      return {FloatReason::Kind::asked, "excluded by request",
+              str("do not keep '", n.origin.name, "' float")};
+    if (op.quant == Quant::none)
+      return {FloatReason::Kind::no_form, "the operator has no integer form",
+              str("give ", qualified_name(op), " an integer form (docs/extending.md)")};
+    const auto found = [&](std::string text, std::string change) {
+      return FloatReason{FloatReason::Kind::found, std::move(text), std::move(change)};
+    };
+    const auto not_constant = [&](ValueId v, std::string_view what) {
+      return found(str("its ", what, " not constant"), str("make '", g_[v].name, "' a constant"));
+    };
+    const auto not_f32 = [&](ValueId v, std::string_view what) {
+      return found(str(what, name(g_[v].type.dtype), ", not f32"),
+                   str("make '", g_[v].name, "' f32"));
+    };
+    if (n.inputs.empty() || n.outputs.empty())
+      return found("it has no data", "let it compute on f32 data");
     if (const std::optional<std::size_t> slot = op.schema.weights()) {
       const Tensor* w = g_.constant(n.input(*slot));
-      if (!w && op.schema.role(*slot) == InputRole::weights) return "its weights are not constant";
-      if (w && w->dtype != DType::f32) return str("its weights are ", name(w->dtype), ", not f32");
+      if (!w && op.schema.role(*slot) == InputRole::weights)
+        return not_constant(n.input(*slot), "weights are");
+      if (w && w->dtype != DType::f32) return not_f32(n.input(*slot), "its weights are ");
       if (const ValueId bias = input_with(n, InputRole::bias); bias != no_value && w) {
         const Tensor* b = g_.constant(bias);
-        if (!b) return "its bias is not constant";
-        if (b->shape.rank != 1) return "its bias is not a vector";
+        if (!b) return not_constant(bias, "bias is");
+        if (b->shape.rank != 1)
+          return found("its bias is not a vector", str("give '", g_[bias].name, "' one axis"));
       }
-      if (const std::string_view why = beyond_integer(n); !why.empty()) return std::string(why);
+      if (const std::string_view why = beyond_integer(n); !why.empty())
+        return found(std::string(why), str("move that out of '", n.origin.name, "'"));
     }
     const std::vector<std::size_t> data = data_inputs(g_, n);
-    if (data.empty()) return "it has no float input";
+    if (data.empty()) return found("it has no float input", "let it compute on f32 data");
     for (std::size_t i : data)
-      if (const DType t = g_[n.inputs[i]].type.dtype; t != DType::f32)
-        return str("its input is ", name(t), ", not f32");
+      if (g_[n.inputs[i]].type.dtype != DType::f32) return not_f32(n.inputs[i], "its input is ");
     for (ValueId v : n.outputs)
-      if (v != no_value && g_[v].type.dtype != DType::f32)
-        return str("its output is ", name(g_[v].type.dtype), ", not f32");
+      if (v != no_value && g_[v].type.dtype != DType::f32) return not_f32(v, "its output is ");
     if (options_.float_final_probabilities && op.lowest < op.highest && op.quant != Quant::table &&
         last_[static_cast<std::size_t>(&n - g_.nodes.data())])
-      return "probabilities at the end of the model keep float's resolution";
+      return found("probabilities at the end of the model keep float's resolution",
+                   str("end the model before '", n.origin.name, "'"));
     return {};
   }
 

@@ -15,10 +15,24 @@ struct NodePrecision {
   Precision precision = Precision::f32;
 };
 
+/// Why a node computes in float.
+struct FloatReason {
+  enum class Kind : std::uint8_t {
+    none,     // it does not
+    asked,    // the options name it
+    no_form,  // its operator has no integer form
+    follows,  // none of its inputs has codes
+    found,    // something about the node itself
+  };
+  Kind kind = Kind::none;
+  std::string text;
+  std::string change = {};  // the smallest that would give it codes
+};
+
 /// In what numbers each node of a graph computes, and why not in integers.
 struct Selection {
   std::vector<Precision> precision;  // per node; f32: it stays float
-  std::vector<std::string> reasons;  // per node; empty where it is integer
+  std::vector<FloatReason> reasons;  // per node
 
   bool integer(std::size_t node) const { return is_integer(precision[node]); }
   /// The element type of the activations of an integer node.

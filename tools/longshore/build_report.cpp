@@ -19,10 +19,16 @@ std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
   return out;
 }
 
+/// It runs on the CPU, and its dims are known at run time only.
+bool unpriced(const NodePlacement& n) { return !n.on_npu() && n.cpu_us() < 0; }
+
+/// 0 for what has no price.
 double node_ms(const compile::Compiled& c, std::size_t node) {
   if (node < c.timing.layers.size()) return c.timing.layers[node].time.own_ns() * 1e-6;
-  return c.plan.placement.nodes[node].cpu_us() * 1e-3;
+  return std::max(c.plan.placement.nodes[node].cpu_us(), 0.0) * 1e-3;
 }
+
+nlohmann::json us_or_null(double us) { return us >= 0 ? nlohmann::json(us) : nlohmann::json(); }
 
 /// Why a node is not on the NPU. That it has no codes says the stage that gives them.
 std::vector<Reason> reasons_of(const compile::Compiled& c, std::size_t node) {
@@ -34,7 +40,7 @@ std::vector<Reason> reasons_of(const compile::Compiled& c, std::size_t node) {
       told = true;
       compile::WhyFloat why = compile::why_float(c, node);
       r.text = std::move(why.text);
-      if (!why.change.empty()) r.change = std::move(why.change);
+      r.change = std::move(why.change);
     }
     out.push_back(std::move(r));
   }
@@ -57,10 +63,17 @@ std::string beside(const TimeSplit& time) {
 
 }  // namespace
 
+std::string split_line(const TimeSplit& time) {
+  std::string parts;
+  for (int a = 0; a < activity_count; a++)
+    parts += fmt::format("{}{} {}", a ? ", " : "", name(Activity(a)), shown_ms(time.ns[a] * 1e-6));
+  return "  time    " + wrapped(parts, 10, 10, ", ") + "\n";
+}
+
 double latency_ms(const compile::Compiled& c) {
   if (c.npu()) return c.timing.total_ns * 1e-6;
   double us = 0;
-  for (const NodePlacement& n : c.plan.placement.nodes) us += n.cpu_us();
+  for (const NodePlacement& n : c.plan.placement.nodes) us += std::max(n.cpu_us(), 0.0);
   return us * 1e-3;
 }
 
@@ -70,6 +83,7 @@ nlohmann::json to_json(const compile::Compiled& c) {
                         {"npu_mac_share", p.npu_mac_share()},
                         {"macs", p.macs()},
                         {"latency_ms", latency_ms(c)},
+                        {"unpriced_nodes", std::ranges::count_if(p.nodes, unpriced)},
                         {"arena_bytes", c.program.arena_bytes},
                         {"random_calibration", c.random_calibration}};
   if (p.target.machine.present) {
@@ -99,9 +113,9 @@ nlohmann::json to_json(const compile::Compiled& c) {
         {"unit", n.unit()},
         {"form", n.form() ? n.form()->name : n.spec.form},
         {"macs", n.macs},
-        {"latency_ms", node_ms(c, i)},
-        {"cpu_us", n.cpu_us()},
-        {"npu_us", n.npu_us() >= 0 ? nlohmann::json(n.npu_us()) : nlohmann::json()},
+        {"latency_ms", unpriced(n) ? nlohmann::json() : nlohmann::json(node_ms(c, i))},
+        {"cpu_us", us_or_null(n.cpu_us())},
+        {"npu_us", us_or_null(n.npu_us())},
         {"move_us", n.move_us},
         {"reasons", reasons}};
     if (i < c.timing.layers.size()) {  // beside its own time
@@ -135,17 +149,23 @@ void show(std::ostream& out, const compile::Compiled& c, const std::string& file
       out << "other addresses, no work\n";
       continue;
     }
-    out << fmt::format("{:>9.2f} {:>8.1f} {:>5.1f}\n", static_cast<double>(n.macs) * 1e-6, us,
-                       us * 0.1 / total);
+    if (unpriced(n))
+      out << fmt::format("{:>9.2f} {:>8} {:>5}\n", static_cast<double>(n.macs) * 1e-6, "?", "?");
+    else
+      out << fmt::format("{:>9.2f} {:>8.1f} {:>5.1f}\n", static_cast<double>(n.macs) * 1e-6, us,
+                         us * 0.1 / total);
     if (i < c.timing.layers.size())
       if (const std::string more = beside(c.timing.layers[i].time); !more.empty())
         out << "      " << more << "\n";
     if (n.on_npu() || !p.target.machine.present) continue;
-    for (const Reason& reason : reasons_of(c, i)) out << "      " << text_of(reason) << "\n";
+    for (const Reason& reason : reasons_of(c, i))
+      out << "      " << wrapped(text_of(reason), 6, 8) << "\n";
     if (n.npu_us() >= 0)
       out << fmt::format(
           "      price: {:.1f} us on the CPU, {:.1f} us on the NPU, {:.1f} us to hand over\n",
           n.cpu_us(), n.npu_us(), n.move_us);
+    else if (unpriced(n))
+      out << "      price: none, its dims are known at run time only\n";
     else
       out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us());
   }
@@ -154,28 +174,22 @@ void show(std::ostream& out, const compile::Compiled& c, const std::string& file
     out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)",
                        "hand-over", "", "", us, us * 0.1 / total);
   }
-  out << fmt::format("\ntarget {}: {} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
-                     shown_ms(latency_ms(c)), p.npu_mac_share() * 100,
+  const auto without = std::ranges::count_if(p.nodes, unpriced);
+  out << fmt::format("\ntarget {}: {}{} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
+                     without ? "at least " : "", shown_ms(latency_ms(c)), p.npu_mac_share() * 100,
                      shown_count(static_cast<double>(p.macs())));
+  if (without)
+    out << fmt::format("  without {} node{}, whose dims are known at run time only\n", without,
+                       without == 1 ? "" : "s");
   if (p.target.machine.present) {
-    std::string line = "  time   ";
-    for (int a = 0; a < activity_count; a++) {
-      const std::string part =
-          fmt::format(" {} {}{}", name(Activity(a)), shown_ms(c.timing.time.ns[a] * 1e-6),
-                      a + 1 < activity_count ? "," : "");
-      if (line.size() + part.size() > 80) {
-        out << line << "\n";
-        line = "         ";
-      }
-      line += part;
-    }
-    out << line << "\n";
+    out << split_line(c.timing.time);
     out << fmt::format("  SRAM    peak {} of {}\n", shown_bytes(c.timing.sram_peak_bytes),
                        shown_bytes(p.target.machine.sram_bytes));
-    out << fmt::format("  DRAM    arena {} (lower bound {}), {} read, {} written\n",
-                       shown_bytes(c.program.arena_bytes), shown_bytes(c.plan.arena.lower_bound),
-                       shown_bytes(c.timing.dram_read_bytes),
-                       shown_bytes(c.timing.dram_write_bytes));
+    const std::string dram =
+        fmt::format("arena {} (lower bound {}), {} read, {} written",
+                    shown_bytes(c.program.arena_bytes), shown_bytes(c.plan.arena.lower_bound),
+                    shown_bytes(c.timing.dram_read_bytes), shown_bytes(c.timing.dram_write_bytes));
+    out << "  DRAM    " << wrapped(dram, 10, 10, ", ") << "\n";
     if (c.timing.energy_uj > 0) out << fmt::format("  energy  {:.1f} uJ\n", c.timing.energy_uj);
   } else {
     out << fmt::format("  memory  arena {}\n", shown_bytes(c.program.arena_bytes));

@@ -6,6 +6,8 @@
 #include <limits>
 #include <ostream>
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "say.hpp"
 
@@ -23,12 +25,6 @@ std::string shortest(double x, int digits) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*g", digits, x);
   return text;
-}
-
-std::string fitted(std::string text, std::size_t width, bool right) {
-  text = short_name(text, width);
-  return right ? std::string(width - text.size(), ' ') + text
-               : text + std::string(width - text.size(), ' ');
 }
 
 /// Worst first: layers that are wrong by the part that is wrong, then by SQNR.
@@ -70,8 +66,10 @@ nlohmann::json index_of(const Shape& s) {
 
 void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
   const Totals t = total(r.layers);
-  out << r.file << ": " << r.got << " against " << r.want << ", " << r.samples
-      << (r.samples == 1 ? " sample" : " samples") << "\n";
+  out << wrapped(str(r.file, ": ", r.got, " against ", r.want, ", ", r.samples,
+                     r.samples == 1 ? " sample" : " samples"),
+                 0, 2)
+      << "\n";
   const std::vector<const LayerDifference*> sorted = worst_first(r.layers);
   std::size_t shown = 0;
   for (const LayerDifference* l : sorted) {
@@ -79,20 +77,23 @@ void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
     if (shown == rows || (r.exact && d.equal() && rows != std::numeric_limits<std::size_t>::max() &&
                           d.sqnr_db() > 1e9))
       break;
-    if (shown++ == 0)
-      out << fitted("layer", 32, false) << "  " << fitted("operator", 18, false)
-          << (r.exact ? "  unit   elements  different" : "     largest")
-          << "   max error    SQNR dB    cosine\n";
-    out << fitted(l->node, 32, false) << "  "
-        << fitted(l->op.substr(l->op.rfind('.') + 1), 18, false) << "  ";
-    if (r.exact)
-      out << (r.npu.contains(l->position) ? "npu " : "cpu ")
-          << fitted(std::to_string(d.elements), 11, true)
-          << fitted(std::to_string(d.different), 11, true);
-    else
-      out << fitted(shortest(d.largest, 4), 10, true);
-    out << fitted(shortest(d.max_abs, 4), 12, true) << fitted(decibel(d.sqnr_db()), 11, true)
-        << fitted(shortest(d.cosine(), 6), 10, true) << "\n";
+    const std::string op = l->op.substr(l->op.rfind('.') + 1), error = shortest(d.max_abs, 4),
+                      sqnr = decibel(d.sqnr_db());
+    if (r.exact) {
+      constexpr auto row = "{:<22} {:<14} {:<4}{:>10}{:>10}{:>10}{:>8}\n";
+      if (shown++ == 0)
+        out << fmt::format(row, "layer", "operator", "unit", "elements", "different", "max error",
+                           "SQNR dB");
+      out << fmt::format(row, short_name(l->node, 22), short_name(op, 14),
+                         r.npu.contains(l->position) ? "npu" : "cpu", d.elements, d.different,
+                         error, sqnr);
+    } else {
+      constexpr auto row = "{:<26} {:<16}{:>10}{:>10}{:>8}{:>9}\n";
+      if (shown++ == 0)
+        out << fmt::format(row, "layer", "operator", "largest", "max error", "SQNR dB", "cosine");
+      out << fmt::format(row, short_name(l->node, 26), short_name(op, 16), shortest(d.largest, 4),
+                         error, sqnr, shortest(d.cosine(), 6));
+    }
   }
   if (shown > 0 && shown < sorted.size() && !r.exact)
     out << "(" << sorted.size() - shown << " better layers are not shown: --all)\n";

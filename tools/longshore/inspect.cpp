@@ -149,9 +149,10 @@ void show(const Options& o, const ReadResult& model, const Facts& f) {
       std::cout << (d == *f.dynamic_dims.begin() ? "" : ", ") << d;
     std::cout << " (--dim NAME=N gives one a size)\n";
   }
-  std::cout << "  operators   ";
-  for (const auto& [name, count] : f.operators) std::cout << " " << name << "(" << count << ")";
-  std::cout << "\n";
+  std::string operators;
+  for (const auto& [name, count] : f.operators)
+    operators += (operators.empty() ? "" : " ") + str(name, "(", count, ")");
+  std::cout << "  operators    " << wrapped(operators, 15, 15) << "\n";
 }
 
 int run(const Options& o) {

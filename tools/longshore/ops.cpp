@@ -61,7 +61,7 @@ int run(bool json) {
                       {"npu", std::string(form_name(*op))},
                       {"types", types(op->schema)},
                       {"replaced_on_import", op->eval == nullptr}});
-    print_json({{"operators", list}});
+    print_json({{"operators", list}, {"warnings", warnings()}});
     return exit_code::yes;
   }
   const auto column = [](std::string text, std::size_t width) {
@@ -71,10 +71,12 @@ int run(bool json) {
   for (const OpDef* op : ordered()) width = std::max(width, qualified_name(*op).size() + 2);
   std::cout << column("operator", width) << column("opset", 7) << column("quantised", 12)
             << column("NPU form", 11) << "meaning\n";
-  for (const OpDef* op : ordered())
-    std::cout << column(qualified_name(*op), width) << column(std::to_string(op->since), 7)
-              << column(name_of(op->quant), 12) << column(std::string(form_name(*op)), 11)
-              << op->doc << "\n";
+  for (const OpDef* op : ordered()) {
+    const std::string row = column(qualified_name(*op), width) +
+                            column(std::to_string(op->since), 7) + column(name_of(op->quant), 12) +
+                            column(std::string(form_name(*op)), 11);
+    std::cout << row << wrapped(op->doc, row.size(), width) << "\n";
+  }
   std::cout << ordered().size() << " operators\n";
   return exit_code::yes;
 }

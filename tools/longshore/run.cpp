@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "build_report.hpp"
 #include "command.hpp"
 #include "engine.hpp"
 #include "command_line.hpp"
@@ -60,11 +61,9 @@ int predict_only(const Options& o) {
     return exit_code::yes;
   }
   std::cout << "target " << program.machine.name << ": " << shown_ms(timing->total_ns / 1e6)
-            << " predicted\n  time   ";
-  for (int a = 0; a < activity_count; a++)
-    std::cout << (a ? ", " : " ") << name(Activity(a)) << " " << shown_ms(timing->time.ns[a] / 1e6);
-  std::cout << "\n  " << instructions << " instructions and steps simulated in "
-            << shown_ms(spent.count()) << "\n";
+            << " predicted\n"
+            << split_line(timing->time) << "  " << instructions
+            << " instructions and steps simulated in " << shown_ms(spent.count()) << "\n";
   return exit_code::yes;
 }
 

@@ -48,6 +48,26 @@ std::string shown_count(double x) {
                    : fmt::format("{:.{}f}{}", x, x < 100 ? 2 : 1, units[unit]);
 }
 
+std::string wrapped(std::string_view text, std::size_t first, std::size_t indent,
+                    std::string_view at) {
+  std::string out;
+  std::size_t column = first;
+  while (!text.empty()) {
+    const std::size_t end = text.find(at);
+    std::string_view part = text.substr(0, end == text.npos ? end : end + at.size());
+    text.remove_prefix(part.size());
+    const std::size_t shown = part.find_last_not_of(' ') + 1;
+    if (column + shown > 80 && column > indent) {
+      out.erase(out.find_last_not_of(' ') + 1);
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    out += part;
+    column += part.size();
+  }
+  return out;
+}
+
 std::string short_name(const std::string& s, std::size_t width) {
   if (s.size() <= width) return s;
   if (width < 12) return s.substr(s.size() - width);

@@ -36,6 +36,11 @@ std::string shown_bytes(std::uint64_t);
 /// "361 k", "6.12 M": with a unit that a person reads at a glance.
 std::string shown_count(double);
 
+/// The text in lines of at most 80 columns, broken after `at`. The first begins at column `first`,
+/// the others at `indent`; a word that is longer stays whole.
+std::string wrapped(std::string_view text, std::size_t first, std::size_t indent,
+                    std::string_view at = " ");
+
 /// At most `width` characters: the beginning and, more of it, the end, which tells names apart.
 std::string short_name(const std::string&, std::size_t width);
 

@@ -70,7 +70,8 @@ std::string rule_text(const Rule& r) {
 }
 
 void show(const Target& t) {
-  std::cout << t.name << ": " << t.doc << "\n" << (t.file.empty() ? "" : "  file " + t.file + "\n");
+  std::cout << wrapped(t.name + ": " + t.doc, 0, 2) << "\n"
+            << (t.file.empty() ? "" : "  file " + t.file + "\n");
   if (t.machine.present) {
     std::cout << "\nnpu\n";
     for (const MachineField& f : machine_fields()) {
@@ -78,16 +79,20 @@ void show(const Target& t) {
       const std::string value = f.kind == MachineField::Kind::dataflow ? name(t.machine.dataflow)
                                 : f.kind == MachineField::Kind::flag   ? (v != 0 ? "true" : "false")
                                                                        : fmt::format("{}", v);
-      std::cout << fmt::format("  {:<30} {:>18}  {}\n", f.key, value, f.doc);
+      std::cout << fmt::format("  {:<28} {:>17}  {}\n", f.key, value, wrapped(f.doc, 50, 50));
     }
     std::cout << "\noperators by form\n";
     for (const auto& [form, rule] : t.forms)
-      std::cout << fmt::format("  {:<12} {}\n", form, rule_text(rule));
+      std::cout << fmt::format("  {:<12} {}\n", form, wrapped(rule_text(rule), 15, 15, ", "));
     for (const auto& [op, rule] : t.ops)
-      std::cout << fmt::format("  {:<12} {}\n", op, rule_text(rule));
+      std::cout << fmt::format("  {:<12} {}\n", op, wrapped(rule_text(rule), 15, 15, ", "));
   }
-  std::cout << fmt::format("\ncpu: {}, {} cores at {} GHz, {} GB/s, {} us per step\n", t.cpu.name,
-                           t.cpu.cores, t.cpu.ghz, t.cpu.bandwidth_gbs, t.cpu.step_us);
+  std::cout << "\n"
+            << wrapped(
+                   fmt::format("cpu: {}, {} cores at {} GHz, {} GB/s, {} us per step", t.cpu.name,
+                               t.cpu.cores, t.cpu.ghz, t.cpu.bandwidth_gbs, t.cpu.step_us),
+                   0, 2, ", ")
+            << "\n";
 }
 
 int run(const Options& o) {
@@ -111,9 +116,9 @@ int run(const Options& o) {
     if (o.json)
       list.push_back({{"name", n.name}, {"file", n.file}, {"doc", doc}});
     else
-      std::cout << fmt::format("{:<16} {}\n", n.name, doc);
+      std::cout << fmt::format("{:<16} {}\n", n.name, wrapped(doc, 17, 17));
   }
-  if (o.json) print_json(list);
+  if (o.json) print_json({{"targets", list}, {"warnings", warnings()}});
   return exit_code::yes;
 }
 
