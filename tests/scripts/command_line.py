@@ -77,6 +77,15 @@ def test_open_dims(here):
     check.refuses("dims without names", cli.run("build", nameless, "--target", NPU), ["--shape x=1,3,n,n"])
     answers("--shape closes them", cli.run("build", nameless, "--target", NPU, "--shape", "x=1,3,8,8"), ["predicted"])
     check.refuses("--shape against the model", cli.run("build", nameless, "--shape", "x=1,4,8,8"), ["--shape", "'x'"])
+    check.refuses("a shape given twice", cli.run("run", relu, "--shape", "x=1,3,8,8", "--shape", "x=1,3,4,4"), ["'x'", "twice"])
+    hidden = model(here / "hidden.onnx", [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("NonZero", ["r"], ["n"]),
+                                          helper.make_node("Cast", ["n"], ["y"], to=1)])
+    for target in ("cpu", NPU):
+        done = cli.run("build", hidden, "--target", target)
+        answers(f"{target}: dims that only a run shows have no price", done, ["at least 0.00", "without 2 nodes", "?"], never=["-1.0 us", "-0.0"])
+        told = as_json(cli.run("build", hidden, "--target", target, "--json"))
+        none = [n["op"] for n in told["nodes"] if n["cpu_us"] is None and n["latency_ms"] is None]
+        check.that(none == ["NonZero", "Cast"] and told["unpriced_nodes"] == 2 and told["latency_ms"] > 0, f"{target}: the same in JSON", str(told)[:300])
     check.refuses("--shape of no input", cli.run("build", nameless, "--shape", "z=1,4,8,8"), ["--shape", "'z'", "'x'"])
 
 
@@ -106,6 +115,13 @@ def test_ignored(here):
         check.that("bf16" not in help_text, f"{command} --help offers no bf16")
         check.that("auto, cpu, reference, or sim" in " ".join(help_text.split()), f"{command} --help: one --on for all", help_text[-600:])
     check.refuses("--precision bf16", cli.run("bench", file, "--precision", "bf16"), ["bf16"], code=64)
+
+
+def test_nothing_compared(here):
+    """What compared nothing has shown nothing."""
+    numpy.save(here / "x.npy", numpy.zeros((1, 3, 8, 8), numpy.float32))
+    through = model(here / "through.onnx", [helper.make_node("IsNaN", ["x"], ["n"]), helper.make_node("Cast", ["n"], ["y"], to=9)])
+    answers("int8 against float of what has no floats", cli.run("compare", through, "--calibrate", here / "x.npy"), ["no layer was compared"], code=1)
 
 
 def test_clocks(here):
@@ -177,6 +193,9 @@ def test_json(here):
     told = as_json(cli.run("run", file, "--json"))
     check.that(any("random data for 'x'" in w for w in told.get("warnings", [])), "run --json: whose data is random", told.get("warnings"))
     told = as_json(cli.run("compare", bundle, "--all", "--json"))
+    for arguments in (["bench", file, "--seconds", "0.01"], ["compare", file], ["inspect", file], ["ops"], ["targets"]):
+        told_too = as_json(cli.run(*map(str, arguments), "--json"))
+        check.that(isinstance(told_too.get("warnings"), list), f"{arguments[0]} --json has its warnings", str(told_too)[:200])
     check.that(told.get("by_layer") and all(not isinstance(layer[key], str) for layer in told["by_layer"] for key in ("sqnr_db", "max_abs", "cosine")),
                "compare --json: numbers are numbers", str(told)[:300])
 
@@ -215,6 +234,42 @@ def test_table(here):
     done = cli.run("build", model(here / "float.onnx", rows, [weights]), "--target", NPU, "--calibrate", here / "x.npy")
     answers("why a node stays float", done, ["has no int8 form", "its input is float because of 'numbers' (Cast)"],
             never=["not quantised", "quantise it: --calibrate"])
+    rng = numpy.random.default_rng(0)
+    constants = [numpy_helper.from_array(rng.standard_normal(dims).astype(numpy.float32), name) for name, dims in
+                 (("w", (4, 3, 3, 3)), ("wt", (4, 4, 2, 2)), ("g", (16,)), ("b", (16,)), ("lw", (1, 16, 16)), ("lr", (1, 16, 4)))]
+    constants += [numpy_helper.from_array(numpy.array(v, numpy.int64), name) for name, v in (("i", [0, 2]), ("t", [4, 16, 16]))]
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("ConvTranspose", ["c", "wt"], ["ct"], name="up", strides=[2, 2]),
+             helper.make_node("Relu", ["ct"], ["r"]), helper.make_node("Reshape", ["r", "t"], ["re"]), helper.make_node("LayerNormalization", ["re", "g", "b"], ["ln"]),
+             helper.make_node("LSTM", ["ln", "lw", "lr"], ["ls"], hidden_size=4), helper.make_node("Gather", ["ls", "i"], ["ga"]),
+             helper.make_node("Cast", ["i"], ["ic"], to=1), helper.make_node("ReduceSum", ["ic"], ["is"], keepdims=0), helper.make_node("Mul", ["ga", "is"], ["y"])]
+    told = as_json(cli.run("build", model(here / "many.onnx", nodes, constants), "--target", NPU, "--calibrate", here / "x.npy", "--json"))
+    wrong = [(n["op"], r) for n in told["nodes"] for r in n["reasons"] if "--calibrate" in r["change"] or "replace" in r["change"] or "do without" in r["change"] or not r["change"]]
+    check.that(not wrong, "no advice to quantise what was calibrated, or to do without", wrong[:3])
+    for op, text, change in (("ConvTranspose", "has no int8 form", "give ConvTranspose an integer form"), ("Relu", "float because of 'up' (ConvTranspose)", "give ConvTranspose"),
+                             ("LSTM", "no form of an NPU does LSTM", "write a form for LSTM")):
+        reasons = [r for n in told["nodes"] if n["op"] == op for r in n["reasons"]]
+        check.that(any(text in r["text"] and change in r["change"] for r in reasons), f"why {op} is float, and what would help", reasons)
+    answers("keep-float", cli.run("build", model(here / "kept.onnx", rows, [weights]), "--target", NPU, "--calibrate", here / "x.npy", "--keep-float", "Conv"),
+            ["--keep-float names it; do not keep 'conv' float"])
+
+
+def test_columns(here):
+    """Tables fit a terminal of 80 columns, and their rows add up."""
+    file, bundle = conv_net(here / "m.onnx", name="/backbone/stage_with_a_long_name/block.3/inner/conv2/Conv"), here / "m.lsb"
+    answers("build", cli.run("build", file, "--target", "shore-1", "-o", bundle))
+    for arguments in (["build", file, "--target", "shore-1", "--plan"], ["compare", bundle, "--all"], ["compare", file, "--all"], ["run", bundle, "--timing-only"],
+                      ["bench", file, "--seconds", "0.01"], ["targets"], ["targets", "shore-1"], ["ops"], ["inspect", file]):
+        done = cli.run(*map(str, arguments))
+        lines = [line for line in done.stdout.splitlines() if str(here) not in line]  # a path is as long as it is
+        wide = [line for line in lines if len(line) > 80]
+        check.that(lines and not wide and done.returncode == 0, f"{arguments[0]}: within 80 columns", wide[:3] or done.stderr)
+    told = as_json(cli.run("build", file, "--target", "shore-1", "--json"))
+    rows = sum(n["latency_ms"] for n in told["nodes"] if "fused_into" not in n)
+    check.that(abs(rows + told["handover_ms"] - told["latency_ms"]) < 1e-6 * told["latency_ms"], "the rows and the hand-over are the total", (rows, told["handover_ms"], told["latency_ms"]))
+    text = cli.run("build", file, "--target", "shore-1").stdout
+    shares = [float(line.split()[-1]) for line in text.splitlines() if " cpu " in line or " npu " in line or "hand-over" in line if line.split()[-1].replace(".", "").isdigit()]
+    check.that("hand-over" in text and abs(sum(shares) - 100) < 0.5, "so do the shares of the table", (shares, text))
+
 
 
 def test_targets(here):
@@ -340,7 +395,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_targets,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_columns, test_targets,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue
