@@ -1,9 +1,7 @@
 #pragma once
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace longshore {
@@ -13,10 +11,10 @@ namespace longshore {
 class Blob {
  public:
   /// Owns the bytes.
-  explicit Blob(std::vector<std::byte> bytes) : owned_(std::move(bytes)), view_(owned_) {}
+  explicit Blob(std::vector<std::byte> bytes) noexcept;
   /// Looks at bytes that `owner` keeps alive (a mapped file, another blob).
-  Blob(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
-      : view_(bytes), owner_(std::move(owner)) {}
+  Blob(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) noexcept;
+  ~Blob();
   Blob(const Blob&) = delete;
   Blob& operator=(const Blob&) = delete;
 
@@ -31,15 +29,9 @@ class Blob {
 
 using SharedBlob = std::shared_ptr<const Blob>;
 
-inline SharedBlob make_blob(std::vector<std::byte> bytes) {
-  return std::make_shared<const Blob>(std::move(bytes));
-}
+SharedBlob make_blob(std::vector<std::byte> bytes);
 
 /// Copies the bytes.
-inline SharedBlob copy_blob(const void* data, std::size_t size) {
-  std::vector<std::byte> bytes(size);
-  if (size > 0) std::memcpy(bytes.data(), data, size);
-  return make_blob(std::move(bytes));
-}
+SharedBlob copy_blob(const void* data, std::size_t size);
 
 }  // namespace longshore

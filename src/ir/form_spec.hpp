@@ -45,9 +45,7 @@ struct FormSpec {
   std::vector<Obstacle> obstacles;
   bool operator==(const FormSpec&) const = default;
 
-  void refuse(std::string fact, std::string found, std::string wanted) {
-    obstacles.push_back({std::move(fact), std::move(found), std::move(wanted)});
-  }
+  void refuse(std::string fact, std::string found, std::string wanted);
 };
 
 /// The forms that exist: the name of each, and of what it is a special case ("" for none).

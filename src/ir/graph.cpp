@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.hpp"
@@ -22,15 +23,34 @@ bool Graph::operator==(const Graph& other) const {
          captured == other.captured && states == other.states;
 }
 
+struct NameIndex::Ids : std::unordered_map<std::string, std::size_t> {};
+
+NameIndex::NameIndex() noexcept = default;
+NameIndex::NameIndex(const NameIndex&) noexcept {}
+NameIndex::NameIndex(NameIndex&& other) noexcept
+    : ids_(std::move(other.ids_)), known_(std::exchange(other.known_, 0)) {}
+NameIndex& NameIndex::operator=(const NameIndex&) noexcept {
+  ids_.reset();
+  known_ = 0;
+  return *this;
+}
+NameIndex& NameIndex::operator=(NameIndex&& other) noexcept {
+  ids_ = std::move(other.ids_);
+  known_ = std::exchange(other.known_, 0);
+  return *this;
+}
+NameIndex::~NameIndex() = default;
+
 bool NameIndex::taken(const std::vector<Value>& values, const std::string& name) {
+  if (!ids_) ids_ = std::make_unique<Ids>();
   known_ = std::min(known_, values.size());  // values may have been dropped at the end
-  for (; known_ < values.size(); known_++) ids_.insert_or_assign(values[known_].name, known_);
-  const auto it = ids_.find(name);
-  return it != ids_.end() && it->second < values.size() && values[it->second].name == name;
+  for (; known_ < values.size(); known_++) ids_->insert_or_assign(values[known_].name, known_);
+  const auto it = ids_->find(name);
+  return it != ids_->end() && it->second < values.size() && values[it->second].name == name;
 }
 
 void NameIndex::renamed(const std::vector<Value>& values, std::size_t value) {
-  if (value < known_) ids_.insert_or_assign(values[value].name, value);
+  if (value < known_) ids_->insert_or_assign(values[value].name, value);
 }
 
 ValueId Graph::add_value(std::string_view wanted, TensorType type) {

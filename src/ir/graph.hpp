@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <memory>
 #include <vector>
 
 #include "ir/type.hpp"
@@ -58,34 +58,20 @@ struct Value {
 /// of them. It follows the values by itself and is no part of the graph: copies start without it.
 class NameIndex {
  public:
-  NameIndex() = default;
-  NameIndex(const NameIndex&) {}
-  NameIndex(NameIndex&& other) noexcept : ids_(std::move(other.ids_)), known_(other.known_) {
-    other.clear();
-  }
-  NameIndex& operator=(const NameIndex&) {
-    clear();
-    return *this;
-  }
-  NameIndex& operator=(NameIndex&& other) noexcept {
-    if (this == &other) return *this;
-    ids_ = std::move(other.ids_);
-    known_ = other.known_;
-    other.clear();
-    return *this;
-  }
-  ~NameIndex() = default;
+  NameIndex() noexcept;
+  NameIndex(const NameIndex&) noexcept;
+  NameIndex(NameIndex&&) noexcept;
+  NameIndex& operator=(const NameIndex&) noexcept;
+  NameIndex& operator=(NameIndex&&) noexcept;
+  ~NameIndex();
 
   bool taken(const std::vector<Value>&, const std::string& name);
   /// The name of a value was changed in place.
   void renamed(const std::vector<Value>&, std::size_t value);
 
  private:
-  void clear() noexcept {
-    ids_.clear();
-    known_ = 0;
-  }
-  std::unordered_map<std::string, std::size_t> ids_;
+  struct Ids;  // not here: nearly every file would have a hash table compiled
+  std::unique_ptr<Ids> ids_;
   std::size_t known_ = 0;  // values that it has seen
 };
 

@@ -38,26 +38,13 @@ struct TensorType {
   Quantisation quant;
 
   TensorType() = default;
-  TensorType(DType d, Dims dimensions) : dtype(d), dims(std::move(dimensions)) {}
-  TensorType(DType d, const Shape& shape) : dtype(d), dims(shape.begin(), shape.end()) {}
-  static TensorType unranked(DType d) {
-    TensorType t;
-    t.dtype = d;
-    t.ranked = false;
-    return t;
-  }
+  TensorType(DType, Dims);
+  TensorType(DType, const Shape&);
+  static TensorType unranked(DType);
 
   int rank() const { return static_cast<int>(dims.size()); }
   /// All dimensions, if all are known.
-  std::optional<Shape> shape() const {
-    if (!ranked || rank() > max_rank) return {};
-    Shape s;
-    for (const Dim& d : dims) {
-      if (!d.known()) return {};
-      s.push(d.value);
-    }
-    return s;
-  }
+  std::optional<Shape> shape() const;
   bool quantised() const { return quant.present(); }
   bool operator==(const TensorType&) const = default;
 };

@@ -18,6 +18,14 @@ auto place(auto& items, std::string_view name) {
 
 }  // namespace
 
+Attribute::Attribute(std::string n, Value v) noexcept : name(std::move(n)), value(std::move(v)) {}
+Attribute::Attribute(const Attribute&) = default;
+Attribute::Attribute(Attribute&&) noexcept = default;
+Attribute& Attribute::operator=(const Attribute&) = default;
+Attribute& Attribute::operator=(Attribute&&) noexcept = default;
+Attribute::~Attribute() = default;
+bool Attribute::operator==(const Attribute&) const = default;
+
 const Attribute* Attributes::find(std::string_view name) const noexcept {
   const auto it = place(items_, name);
   return it != items_.end() && it->name == name ? &*it : nullptr;

@@ -26,14 +26,22 @@ enum class AttributeKind : std::uint8_t {
   graph
 };
 
-/// A named, typed constant of a node.
+/// A named, typed constant of a node. What copies and ends the variant stands in one file: nearly
+/// every file would have it compiled otherwise.
 struct Attribute {
   using Value = std::variant<std::int64_t, float, std::string, Ints, Reals, Texts, Tensor>;
   std::string name;
   Value value;
 
+  Attribute(std::string name, Value value) noexcept;
+  Attribute(const Attribute&);
+  Attribute(Attribute&&) noexcept;
+  Attribute& operator=(const Attribute&);
+  Attribute& operator=(Attribute&&) noexcept;
+  ~Attribute();
+
   AttributeKind kind() const noexcept { return static_cast<AttributeKind>(value.index()); }
-  bool operator==(const Attribute&) const = default;
+  bool operator==(const Attribute&) const;
 };
 
 /// Sorted by name: one form, so that two nodes can be compared.
