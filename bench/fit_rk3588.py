@@ -5,7 +5,7 @@
 
 Builds each net, with random weights of the same dims, and prints its predicted latency beside the published one. Four
 numbers of the target were fitted to the nets marked `in sample`; the others are what the prediction is worth. --check
-fails unless the comments of the target file hold the table as printed.
+fails unless the comments of the target file hold the table as printed, line after line.
 
 The rates: airockchip/rknn_model_zoo@bad6c73, README.md, "Model performance benchmark(FPS)", RK3588 with one core, int8,
 highest NPU frequency, without pre- and post-processing.
@@ -63,6 +63,6 @@ for in_sample, found in errors.items():
     lines.append(f"mean {sum(found) / len(found) * 100:.0f} %, greatest {max(found) * 100:.0f} % {'in sample' if in_sample else 'of the others'}")
     print(lines[-1])
 if options.check:
-    text = TARGET.read_text()
-    missing = [line for line in lines if f"#     {line}\n" not in text]
-    sys.exit("targets/rk3588-like.toml does not hold:\n" + "\n".join(missing) if missing else 0)
+    table = "".join(f"#     {line}\n" for line in lines)
+    if table not in TARGET.read_text():
+        sys.exit(f"the comments of {TARGET.relative_to(ROOT)} do not hold this table:\n{table}")

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "allocations.hpp"
@@ -198,11 +199,61 @@ TEST(Bundle, MemoryIsBoundedByTheSize) {
   const std::size_t each = encode(p).size() - one;
   if (each * Decoder::most_memory_per_byte >= sizeof(Instruction))
     GTEST_SKIP() << "nothing is so much larger in memory than in a file";
-  p.queues[0].resize(200'000, p.queues[0][0]);
-  const Result<Program> back = decode_program(encode(p), make_blob({}));
-  EXPECT_THAT(back.status().text(), HasSubstr("far more memory"));
+  for (const std::size_t count : {50'000u, 140'000u, 300'000u}) {
+    p.queues[0].resize(count, p.queues[0][0]);
+    const std::vector<std::byte> bytes = encode(p);
+    const std::size_t before = allocated_bytes();
+    const Result<Program> back = decode_program(bytes, make_blob({}));
+    EXPECT_LE(allocated_bytes() - before, 30 * bytes.size() + 1'000'000);
+    EXPECT_THAT(back.status().text(), HasSubstr("far more memory"));
+  }
   p.queues[0].resize(1000);
   EXPECT_TRUE(decode_program(encode(p), make_blob({})).ok());
+}
+
+/// Calls `decode` with the bytes and many zeros behind them, for each place and several large
+/// counts at that place: whatever is a count there is believed as far as what follows allows it.
+template <class F>
+void claim_large_counts(const std::vector<std::byte>& whole, F&& decode) {
+  constexpr std::size_t filler = 300'000;
+  std::vector<std::byte> bytes = whole;
+  bytes.resize(whole.size() + filler);
+  std::size_t most = 0;
+  for (std::size_t at = 0; at + 4 <= whole.size(); at++) {
+    std::uint32_t before = 0;
+    std::memcpy(&before, whole.data() + at, 4);
+    if (before > 1000) continue;  // no count of this file
+    for (const std::size_t least_bytes_each : {32u, 24u, 8u, 7u, 4u, 1u}) {
+      const auto count = static_cast<std::uint32_t>(filler / least_bytes_each);
+      std::memcpy(bytes.data() + at, &count, 4);
+      const std::size_t before_it = allocated_bytes();
+      decode(bytes);
+      const std::size_t taken = allocated_bytes() - before_it;
+      EXPECT_LE(taken, 30 * bytes.size() + 1'000'000) << count << " at byte " << at;
+      most = std::max(most, taken);
+    }
+    std::memcpy(bytes.data() + at, &before, 4);
+  }
+  EXPECT_TRUE(most > bytes.size() || allocations() < 0) << "no count was believed";
+}
+
+TEST(Bundle, LargeCountsTakeMemoryByTheSizeOfTheFile) {
+  BundleContents c = contents();
+  const Result<Bundle> bundle = open(bundle_bytes(c));
+  ASSERT_TRUE(bundle.ok());
+  claim_large_counts(
+      std::vector(bundle->section(Section::graph).begin(), bundle->section(Section::graph).end()),
+      [&](const auto& bytes) {
+        try {
+          decode_graph(bytes, bundle->constants());
+        } catch (const Error&) {
+        }
+      });
+  c.program.machine.present = true;
+  for (const InstructionDef* def : instructions::all())
+    c.program.queues[0].push_back({Queue::mac, 0, 0, Operation(*def)});
+  claim_large_counts(encode(c.program),
+                     [&](const auto& bytes) { (void)decode_program(bytes, make_blob({})); });
 }
 
 TEST(Bundle, EveryCutIsAnError) {

@@ -2,8 +2,10 @@
 // random shapes: floats within the operator's bound, integers byte for byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <stdexcept>
 
 #include "allocations.hpp"
 #include "cpu/bind.hpp"
@@ -93,6 +95,12 @@ std::string list(std::initializer_list<int> numbers) {
   std::string out = "[";
   for (int n : numbers) out += (out.size() > 1 ? "," : "") + std::to_string(n);
   return out + "]";
+}
+
+const cpu::Kernel& kernel_named(std::string_view name) {
+  for (const cpu::Kernel* k : kernels::all())
+    if (k->name == name) return *k;
+  throw std::out_of_range(std::string(name));
 }
 
 /// A Conv or FusedConv over random dims as text.
@@ -220,6 +228,25 @@ TEST_P(Kernels, BinaryF32) {
     check("(a: f32" + text.substr(0, cut) + ", b: f32" + text.substr(cut + 1) +
               ") { y = " + one_of({"Add", "Add"}) + "(a, b) return y }",
           "binary_f32", pick(1, 2));
+  }
+}
+
+TEST_P(Kernels, UnaryF32) {
+  for (std::string_view op : kernel_named("unary_f32").operators)
+    for (int n : {1, 7, 33, 40000}) {
+      const std::string clip =
+          one_of({", f32[]{-0.5}, f32[]{1.5}", ", f32[]{-0.5}", ", _, f32[]{1.5}"});
+      check("(x: f32" + list({n}) + ") { y = " + std::string(op) + "(x" +
+                (op == "Clip" ? clip : "") + ") return y }",
+            "unary_f32", pick(1, 2));
+    }
+}
+
+// The example beside each kernel: a run of it allocates nothing, and has the reference's numbers.
+TEST_P(Kernels, EachExampleAllocatesNothing) {
+  for (const cpu::Kernel* k : kernels::all()) {
+    ASSERT_FALSE(k->example.empty()) << k->name << " has no example";
+    check(std::string(k->example), std::string(k->name).c_str(), 2);
   }
 }
 

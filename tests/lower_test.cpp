@@ -17,23 +17,80 @@ TEST(Lower, OneConvolution) {
   EXPECT_EQ(p.layers.size(), 1u);
 }
 
+std::string names_of(const Graph& g, const std::vector<ValueId>& values) {
+  std::string out;
+  for (ValueId v : values) out += (out.empty() ? "" : " ") + g[v].name;
+  return out;
+}
+
 // What shows elements of a value under other dims has no tap; everything else has, and equals.
 TEST(Lower, AliasesOfAliases) {
-  for (const char* text : {
-           R"((x: i8[3,2] q(0.1, 3)) {
+  const struct {
+    const char *text, *tapped, *without_bytes;
+  } cases[] = {{R"((x: i8[3,2] q(0.1, 3)) {
              a: i8[3,2] q(0.05, -5) = Sigmoid(x)
              b: i8[1,3,2] q(0.05, -5) = Unsqueeze(a, i64[1]{0})
              c: i8[1,3,1] q(0.05, -5), d: i8[1,3,1] q(0.05, -5) = Split(b, axis=-1, num_outputs=2)
              y: i8[1,3,1] q(0.1, 0) = Add(c, d) return y })",
-           R"((x: i8[1,4,6,5] q(0.1, 3)) {
+                "a b y", "c d"},
+               {R"((x: i8[1,4,6,5] q(0.1, 3)) {
              a: i8[1,4,6,5] q(0.05, -5) = Sigmoid(x)
              b: i8[1,4,3,5] q(0.05, -5) = Slice(a, i64[1]{1}, i64[1]{6}, i64[1]{2}, i64[1]{2})
              c: i8[1,2,3,5] q(0.05, -5) = Slice(b, i64[1]{2}, i64[1]{4}, i64[1]{1})
              t: i8[1,5,3,2] q(0.05, -5) = Transpose(c, perm=[0,3,2,1])
-             y: i8[1,5,3,2] q(0.1, 0) = Tanh(t) return y })"}) {
-    for (const char* target : {"rk3588-like", "shore-1"})
-      expect_exact(parse(text), load_target(target), 0, seed());
-  }
+             y: i8[1,5,3,2] q(0.1, 0) = Tanh(t) return y })",
+                "a b c t y", ""},
+               // Of what the NPU did not make there is nothing to compare.
+               {R"((x: i8[1,4,6,5] q(0.1, 3)) {
+             s: i8[1,2,6,5] q(0.1, 3) = Slice(x, i64[1]{2}, i64[1]{4}, i64[1]{1})
+             y: i8[1,2,6,5] q(0.1, 0) = Tanh(s) return y })",
+                "y", "s"}};
+  for (const auto& c : cases)
+    for (const char* target : {"rk3588-like", "shore-1"}) {
+      const plan::Plan p = expect_exact(parse(c.text), load_target(target), 0, seed());
+      const lower::Tapped tapped = lower::lower_tapped(p);
+      EXPECT_EQ(names_of(p.placement.graph, tapped.values), c.tapped) << c.text;
+      EXPECT_EQ(names_of(p.placement.graph, tapped.without_bytes), c.without_bytes) << c.text;
+    }
+}
+
+// Of two results of the NPU the CPU reads one: it forgets that one's lines before, writes back the
+// lines of what it wrote itself, and touches no others.
+TEST(Lower, CacheStepsTakeTheLinesOfWhatTheCpuReadsAndWrites) {
+  const Graph g = parse(R"((x: i8[1,3,5,10] q(0.1, 3)) {
+    a: i8[1,3,5,10] q(0.05, -5) = Sigmoid(x)
+    b: i8[1,3,5,10] q(0.05, -5) = Tanh(x)
+    c: i8[1,3,5,10] q(0.05, -5) = Relu(a)
+    y: i8[1,3,5,10] q(0.1, 0) = Add(c, b) return y })");
+  for (const char* name : {"rk3588-like", "shore-1"})
+    for (const std::uint32_t line : {32u, 64u, 128u}) {
+      Target target = load_target(name);
+      target.ops["Relu"].supported = false;
+      target.machine.coherent = false;
+      target.machine.cache_line_bytes = line;
+      const plan::Plan plan = expect_exact(g, target, 0, seed());
+      for (std::uint64_t at : plan.arena.offsets) EXPECT_EQ(at % line, 0u) << "buffers share lines";
+      const Program p = lower::lower(plan);
+      std::vector<Span64> cleaned, before, after;
+      std::vector<std::uint32_t> written;
+      bool ran = false;
+      for (const Step& s : p.steps) {
+        if (computes(s)) written.insert(written.end(), s.outputs.begin(), s.outputs.end());
+        if (s.kind == Step::Kind::op) {
+          EXPECT_EQ(s.name, "Relu");
+          EXPECT_EQ(before, lines_of(p, s.inputs)) << print(p);
+          ran = true;
+        }
+        const Span64 bytes(s.offset, s.offset + s.bytes);
+        if (s.kind == Step::Kind::clean) cleaned.push_back(bytes);
+        if (s.kind == Step::Kind::invalidate) (ran ? after : before).push_back(bytes);
+      }
+      EXPECT_TRUE(ran);
+      EXPECT_EQ(written.size(), 2u);  // the copy of x, and c
+      std::ranges::sort(cleaned);
+      EXPECT_EQ(cleaned, lines_of(p, written)) << print(p);
+      EXPECT_EQ(after, lines_of(p, p.outputs)) << print(p);
+    }
 }
 
 /// Three layers in a row, the second with its residual fused.
@@ -129,6 +186,7 @@ TEST(Lower, RandomNetsAreExactOnBothTargetsWithAnySram) {
                              "GlobalAveragePool", "Concat", "Slice", "Flatten", "Resize"})
         target.ops[op].supported = rng() % 4 != 0;
     target.machine.coherent = rng() % 4 == 0;
+    target.machine.cache_line_bytes = 32u << rng() % 3;
     const std::uint32_t sram[] = {0, 65536, 16384, 6144, 2048};
     const std::uint32_t bytes = sram[rng() % 5];
     SCOPED_TRACE("net " + std::to_string(net) + " on " + target.name + " with SRAM " +

@@ -1,15 +1,21 @@
 // Placement: every failed limit with its line and the smallest change, and prices that decide.
 #include <gmock/gmock.h>
 
-#include "program/instructions/table.hpp"
 #include "base/error.hpp"
+#include "onnx_model.hpp"
 #include "place/place.hpp"
+#include "place/price.hpp"
 #include "plan/plan.hpp"
+#include "program/instructions/eltwise.hpp"
+#include "program/instructions/pool.hpp"
+#include "program/instructions/table.hpp"
 
 namespace longshore::tests {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 /// Convolution with a kernel and stride to try limits with.
 Graph conv(std::int64_t kernel, std::int64_t stride, std::string_view more = {}) {
@@ -67,6 +73,51 @@ TEST(Place, TheChangeThatIsNamedRemovesTheReason) {
   EXPECT_EQ(place(conv(16, 4), t, {.by_price = false}).nodes[0].unit(), "npu");
 }
 
+/// What would let the first node onto the NPU.
+std::vector<std::string> changes(const Graph& g, const Target& t) {
+  std::vector<std::string> out;
+  for (const Reason& r : place(g, t).nodes[0].reasons()) out.push_back(r.change);
+  return out;
+}
+
+// A pool over the whole plane has a kernel of its size, and the change names both numbers.
+TEST(Place, AGlobalPoolNamesItsKernel) {
+  const Target t = parse_target(
+      "like = \"shore-1\"\nname = \"small\"\n[forms.pool]\nkernel_h = [1, 8]\nkernel_w = [1, 8]\n",
+      "small");
+  const Graph g = parse(
+      "(x: i8[1,3,40,36] q(0.1, 3)) { y: i8[1,3,1,1] q(0.1, 3) = GlobalMaxPool(x) "
+      "return y }");
+  std::vector<std::string> changes;
+  for (const Reason& r : place(g, t).nodes[0].reasons()) changes.push_back(r.change);
+  EXPECT_THAT(changes, ElementsAre("lower kernel_h from 40 to 8", "lower kernel_w from 36 to 8"));
+}
+
+TEST(Place, AResizeThatInterpolatesNamesItsMode) {
+  for (const char* mode : {"linear", "cubic"}) {
+    const Graph g =
+        parse(str("(x: i8[1,3,4,5] q(0.1, 3)) { y: i8[1,3,8,10] q(0.1, 3) = Resize(x, _, "
+                  "f32[4]{1.0,1.0,2.0,2.0}, mode=\"",
+                  mode, "\") return y }"));
+    EXPECT_THAT(changes(g, load_target("shore-1")),
+                ElementsAre(str("change mode from ", mode, " to nearest")));
+  }
+  // Upsample becomes a Resize where a model is read.
+  OnnxModel m(9);
+  input(m.graph(), "x", {1, 3, 4, 5});
+  *m.graph().add_initializer() = floats("scales", {4}, {1, 1, 2, 2});
+  onnx::NodeProto& n = node(m.graph(), "Upsample", {"x", "scales"}, {"y"});
+  attribute(n, "mode", 3).set_s("linear");
+  output(m.graph(), "y");
+  Graph g = m.read().graph;
+  for (const ValueId v : {g.inputs[0], g.outputs[0]}) {
+    g[v].type.dtype = DType::i8;
+    g[v].type.quant = {{0.1f}, {3}, 0};
+  }
+  EXPECT_THAT(changes(g, load_target("shore-1")),
+              ElementsAre("change mode from linear to nearest"));
+}
+
 TEST(Place, AnActivationThatCannotBeFused) {
   const NodePlacement n = place(conv(3, 1, "Sigmoid"), load_target("shore-1")).nodes[0];
   EXPECT_FALSE(n.on_npu());
@@ -122,6 +173,7 @@ TEST(Place, ALoneCheapNodeStaysOnTheCpu) {
   EXPECT_FALSE(n.on_npu());
   ASSERT_EQ(n.reasons().size(), 1u);
   EXPECT_THAT(n.reasons()[0].text, HasSubstr("faster on the CPU: "));
+  EXPECT_THAT(n.reasons()[0].change, MatchesRegex("save [0-9]+(\\.[0-9]+)? us of handing over"));
   EXPECT_GT(n.npu_us() + n.move_us, n.cpu_us());
   EXPECT_EQ(place(g, t, {.by_price = false}).nodes[0].unit(), "npu");
 }
@@ -142,6 +194,62 @@ TEST(Place, ANodeThatFitsNoSramGoesToTheCpuWithThatReason) {
   EXPECT_EQ(planned(least).placement.nodes[0].unit(), "npu");
   EXPECT_EQ(planned(least - 1).placement.nodes[0].unit(), "cpu");
   EXPECT_TRUE(p.layers.empty());
+}
+
+// An operator costs what its own function of the vector unit costs, alone and in the search for
+// tiles: with nothing but that function to pay for, five times the cycles are five times the price.
+TEST(Place, PoolsAndElementWiseOperatorsArePricedByTheirOwnFunction) {
+  Target t = load_target("shore-1");
+  Machine& m = t.machine;
+  m.layer_switch_cycles = m.dma_setup_cycles = m.dispatch_cycles = m.vector_setup_cycles = 0;
+  m.dram_latency_ns = 0;
+  m.dram_gb_per_s = m.dma_bytes_per_cycle = 1e6;
+  m.cycles_of(vector_unit::max_pool) = 2;
+  m.cycles_of(vector_unit::average_pool) = 10;
+  m.cycles_of(vector_unit::add) = 3;
+  m.cycles_of(vector_unit::multiply) = 15;
+  const auto price = [&](const std::string& node) {
+    Graph g = parse(
+        "(x: i8[1,16,32,32] q(0.1, 0), z: i8[1,16,32,32] q(0.1, 0)) { y: i8[1,16,32,32]"
+        " q(0.1, 0) = " +
+        node + " return y }");
+    const plan::Plan p = plan::make_plan(place(g, t, {.by_price = false}));
+    EXPECT_EQ(p.layers.size(), 1u) << node;
+    const double planned_us = p.layers.empty() ? 0 : p.layers[0].time.vector * 1e-3;
+    return std::pair(p.placement.nodes[0].npu_us(), planned_us);
+  };
+  const std::string window = "(x, kernel_shape=[3,3], pads=[1,1,1,1])";
+  const double steps = 16.0 * 32 * 32 / m.vector_lanes, us = 1 / m.clock_mhz;
+  const struct {
+    std::string node;
+    double cycles;
+  } cases[] = {{"MaxPool" + window, steps * 9 * 2},
+               {"AveragePool" + window, steps * 9 * 10},
+               {"Add(x, z)", steps * 3},
+               {"Sub(x, z)", steps * 3},
+               {"Mul(x, z)", steps * 15}};
+  for (const auto& c : cases) {
+    const auto [alone_us, planned_us] = price(c.node);
+    EXPECT_NEAR(alone_us, c.cycles * us, 1e-6 * c.cycles * us) << c.node;
+    EXPECT_NEAR(planned_us, c.cycles * us, 1e-6 * c.cycles * us) << c.node;
+  }
+}
+
+// Of a table only the picked rows are read: how many others there are costs nothing.
+TEST(Place, WhatPicksRowsCostsThoseRowsAndNotTheTable) {
+  const HostCpu cpu = load_target("rk3588-like").cpu;
+  const auto price = [&](const std::string& rows, const std::string& node) {
+    const Graph g =
+        parse("(x: f32[" + rows + ",512], i: i64[7], j: i64[7,1], k: i64[7,512]) { y = " + node +
+              " return y }");
+    return cpu_price_us(g, g.nodes[0], cpu);
+  };
+  for (const char* node : {"Gather(x, i, axis=0)", "GatherND(x, j)", "GatherElements(x, k)"}) {
+    EXPECT_EQ(price("100000", node), price("10", node)) << node;
+    EXPECT_GT(price("10", node), 0) << node;
+  }
+  // Where the whole table is looked through it is more.
+  EXPECT_GT(price("100000", "Relu(x)"), 100 * price("10", "Relu(x)"));
 }
 
 TEST(Place, WhatLoweringCannotDoIsSaidPerNode) {

@@ -587,5 +587,38 @@ TEST(Quantize, RandomNetsStayNearFloat) {
   EXPECT_GT(sum / 25, 20);
 }
 
+// A mask that exporters write as -10,000 has a range like any other value; what stands for minus
+// infinity would leave one code for all the rest.
+TEST(Quantize, AMaskGetsCodesUnlessItStandsForInfinity) {
+  const auto masked = [](const std::string& mask) {
+    return quantised(
+        "(x: f32[3,2]) { a = MatMul(x, f32[2,2]{0.5, -1, 1, 0.25}) b = Add(a, f32[2]{0, " + mask +
+        "}) y = MatMul(b, f32[2,2]{0.5, 0.25, 0.001, 0.002}) return y }");
+  };
+  for (const char* mask : {"-10000", "10000", "-1e29"}) {
+    const Quantised q = masked(mask);
+    const TensorType& b = value_named(q.after, "b").type;
+    ASSERT_TRUE(b.quantised()) << mask << "\n" << print(q.report);
+    EXPECT_EQ(b.dtype, DType::i8);
+    // Its codes reach the mask.
+    EXPECT_NEAR(255 * b.quant.scale[0] / std::abs(std::stof(mask)), 1, 0.05) << mask;
+    EXPECT_TRUE(q.report.float_nodes.empty()) << print(q.report);
+  }
+  for (const char* mask : {"-1.1e30", "-3.4e38", "1.1e30", "-inf"}) {
+    const Quantised q = masked(mask);
+    EXPECT_FALSE(value_named(q.after, "b").type.quantised()) << mask;
+    EXPECT_EQ(value_named(q.after, "b").type.dtype, DType::f32) << mask;
+    ASSERT_EQ(q.report.float_nodes.size(), 2u) << mask << "\n" << print(q.report);
+    for (const FloatNode& n : q.report.float_nodes) {
+      EXPECT_THAT(n.reason.text, HasSubstr("' has infinite or very large elements")) << mask;
+      EXPECT_THAT(n.reason.change, HasSubstr("within 1e+30")) << mask;
+    }
+    // What does not meet the mask has codes as before.
+    EXPECT_TRUE(std::ranges::any_of(q.after.values, [](const Value& v) {
+      return v.type.quantised() && v.type.dtype == DType::i8;
+    })) << mask;
+  }
+}
+
 }  // namespace
 }  // namespace longshore::tests

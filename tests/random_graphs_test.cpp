@@ -3,10 +3,14 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
+#include "base/error.hpp"
 #include "optimize/optimize.hpp"
 #include "random.hpp"
+#include "random_float_net.hpp"
 #include "random_graph.hpp"
+#include "random_net.hpp"
 
 namespace longshore::tests {
 namespace {
@@ -46,6 +50,37 @@ TEST(RandomGraphs, MeanTheSameOptimised) {
       std::cout << "optimised:\n" << print(better);
       return;
     }
+  }
+}
+
+/// What the nodes of a graph are: operators, and a Clip behind a Gemm (or in it).
+void count_kinds(const Graph& g, std::map<std::string, int>& kinds) {
+  for (const Node& n : g.nodes) {
+    kinds[std::string(n.op->name)]++;
+    const Node* before = n.op->name == "Clip" ? g.def(n.input(0)) : nullptr;
+    if ((before && before->op->name == "Gemm") ||
+        (n.op->name == "FusedGemm" && n.attributes.text("activation") == "Clip"))
+      kinds["Gemm with Clip"]++;
+  }
+}
+
+// What faults were found in before must go on being drawn by each of the three generators.
+TEST(RandomGraphs, DrawEachKindThatMatters) {
+  std::map<std::string, int> graphs, float_nets, nets;
+  for (unsigned i = 0; i < 300; i++) {
+    std::mt19937 first(i), second(i);
+    count_kinds(random_graph(first), graphs);
+    try {
+      count_kinds(random_float_net(second), float_nets);
+    } catch (const Error& e) {  // dims that do not fit one another
+      EXPECT_NE(e.code(), Code::internal) << e.what();
+    }
+    count_kinds(RandomNet(i).make(), nets);
+  }
+  for (const char* kind : {"Pad", "Transpose", "Split", "MatMul", "Gemm with Clip"}) {
+    EXPECT_GT(graphs[kind], 0) << kind;
+    EXPECT_GT(float_nets[kind], 0) << kind;
+    EXPECT_GT(nets[kind], 0) << kind;
   }
 }
 

@@ -200,6 +200,42 @@ def oracle(script, full):
     return total
 
 
+def parts(full):
+    """Everything that runs, in order: a name and a function that gives Counts."""
+    found = [
+        ("layers", lambda: command([ROOT / "script/check_layers"])),
+        ("format", lambda: command(["bash", "-c", "git ls-files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror"],
+                                   name="clang-format")),
+        ("release build", lambda: build("release")),
+        ("unit tests", lambda: unit_tests("release")),
+        ("instruction sets", lambda: command([ROOT / "script/check_isa"])),
+        ("linkage", lambda: command([ROOT / "script/check_linkage"])),
+        ("smallest runtime", lambda: build("runtime")),
+        ("clang-tidy", lambda: clang_tidy(full)),
+        ("models", lambda: command([ROOT / "script/models"], name="script/models")),
+    ]
+    for path in sorted((ROOT / "tests/oracle").glob("*.py")):
+        found.append((f"oracle {path.stem}", lambda path=path: oracle(path, full)))
+    for path in sorted((ROOT / "tests/scripts").glob("*.py")):
+        found.append((f"script {path.stem}", lambda path=path: script(path)))
+    found += [
+        ("asan build", lambda: build("asan")),
+        ("sanitizers", lambda: unit_tests("asan", timeout=2400)),
+        ("fuzz", lambda: fuzz(60 if full else 5)),
+    ]
+    if full:
+        found += [
+            ("tsan build", lambda: build("tsan", "longshore_tests")),
+            ("thread sanitizer", lambda: unit_tests("tsan", timeout=2400, filter_="Threads.*:WeightsOnce.*")),
+        ]
+    return found
+
+
+def could_not_run(skips):
+    """Of these reasons to skip, those that are none under --strict."""
+    return [f"could not run: {skip}" for skip in skips if not any(re.search(reason, skip) for reason in GOOD_REASONS)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="also the long tests (LONGSHORE_FULL=1)")
@@ -213,35 +249,8 @@ def main():
     if options.full:
         os.environ["LONGSHORE_FULL"] = "1"
 
-    parts = [
-        ("layers", lambda: command([ROOT / "script/check_layers"])),
-        ("format", lambda: command(["bash", "-c", "git ls-files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror"],
-                                   name="clang-format")),
-        ("release build", lambda: build("release")),
-        ("unit tests", lambda: unit_tests("release")),
-        ("instruction sets", lambda: command([ROOT / "script/check_isa"])),
-        ("linkage", lambda: command([ROOT / "script/check_linkage"])),
-        ("smallest runtime", lambda: build("runtime")),
-        ("clang-tidy", lambda: clang_tidy(options.full)),
-        ("models", lambda: command([ROOT / "script/models"], name="script/models")),
-    ]
-    for path in sorted((ROOT / "tests/oracle").glob("*.py")):
-        parts.append((f"oracle {path.stem}", lambda path=path: oracle(path, options.full)))
-    for path in sorted((ROOT / "tests/scripts").glob("*.py")):
-        parts.append((f"script {path.stem}", lambda path=path: script(path)))
-    parts += [
-        ("asan build", lambda: build("asan")),
-        ("sanitizers", lambda: unit_tests("asan", timeout=2400)),
-        ("fuzz", lambda: fuzz(60 if options.full else 5)),
-    ]
-    if options.full:
-        parts += [
-            ("tsan build", lambda: build("tsan", "longshore_tests")),
-            ("thread sanitizer", lambda: unit_tests("tsan", timeout=2400, filter_="Threads.*:WeightsOnce.*")),
-        ]
-
     total = Counts()
-    for name, run in parts:
+    for name, run in parts(options.full):
         if options.only and options.only not in name:
             continue
         print(f"== {name}", flush=True)
@@ -256,8 +265,7 @@ def main():
     paths = sorted({match for skip in total.skips for match in re.findall(r"this machine has no (\w+)", skip)})
     print(f"CPU paths that this machine could not run: {', '.join(paths) or 'none'}")
     if options.strict:
-        total.failures += [f"could not run: {skip}" for skip in total.skips
-                           if not any(re.search(reason, skip) for reason in GOOD_REASONS)]
+        total.failures += could_not_run(total.skips)
     for skip in total.skips[:40]:
         print(f"skipped: {skip}")
     for failure in total.failures:

@@ -6,13 +6,34 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 
 #include "base/file.hpp"
+
+namespace {
+
+/// Called instead of fsync: with the descriptor, gives an errno or 0 for the real one.
+thread_local std::function<int(int)> instead_of_fsync;
+
+}  // namespace
+
+// NOLINTBEGIN: the names are the linker's
+extern "C" {
+int __real_fsync(int);
+int __wrap_fsync(int fd) {
+  const int failed = instead_of_fsync ? instead_of_fsync(fd) : 0;
+  if (failed == 0) return __real_fsync(fd);
+  errno = failed;
+  return -1;
+}
+}
+// NOLINTEND
 
 namespace longshore {
 namespace {
@@ -127,6 +148,50 @@ TEST_F(WriteFile, ASizeLimitIsAnErrorThatLeavesNothing) {
   EXPECT_NE(std::strstr(status.text(), "too large"), nullptr) << status.text();
   EXPECT_EQ(text_of(file), "old");
   EXPECT_EQ(files(), 1u);
+}
+
+// After a power cut the new name is there with all its bytes: these are synced before it is given,
+// the folder that holds it after.
+TEST_F(WriteFile, SyncsTheBytesAndThenTheFolder) {
+  const std::string file = path("a");
+  for (const char* text : {"one", "two"}) {
+    std::string order;
+    instead_of_fsync = [&](int fd) {
+      struct stat synced {
+      }, folder{};
+      EXPECT_EQ(::fstat(fd, &synced), 0);
+      EXPECT_EQ(::stat(folder_.c_str(), &folder), 0);
+      const bool directory = S_ISDIR(synced.st_mode);
+      EXPECT_EQ(synced.st_ino == folder.st_ino, directory);
+      order += directory ? "folder " : "file ";
+      EXPECT_EQ(text_of(file) == text, directory) << "the name was given too early or too late";
+      return 0;
+    };
+    const Status status = write(file, text);
+    instead_of_fsync = nullptr;
+    EXPECT_TRUE(status.ok()) << status.text();
+    EXPECT_EQ(order, "file folder ");
+  }
+}
+
+TEST_F(WriteFile, AFailedSyncIsAnErrorUnlessTheFolderCannotBeSynced) {
+  const std::string file = path("a");
+  const auto with = [&](int failed, bool of_folder) {
+    instead_of_fsync = [=](int fd) {
+      struct stat info {};
+      EXPECT_EQ(::fstat(fd, &info), 0);
+      return S_ISDIR(info.st_mode) == of_folder ? failed : 0;
+    };
+    const Status status = write(file, "text");
+    instead_of_fsync = nullptr;
+    return status;
+  };
+  EXPECT_EQ(with(EIO, false).code(), Code::io);
+  EXPECT_EQ(files(), 0u);
+  EXPECT_TRUE(with(EINVAL, true).ok());  // as some file systems answer
+  const Status status = with(EIO, true);
+  EXPECT_EQ(status.code(), Code::io);
+  EXPECT_NE(std::strstr(status.text(), "sync the folder of"), nullptr) << status.text();
 }
 
 TEST_F(WriteFile, TheMaskOfTheProcessIsNeverTouched) {

@@ -60,10 +60,11 @@ class Decoder {
   static constexpr bool reading = true;
 
   explicit Decoder(std::span<const std::byte> bytes)
-      : bytes_(bytes), memory_left_((bytes.size() + 65536) * most_memory_per_byte) {}
+      : bytes_(bytes), memory_left_(bytes.size() * most_memory_per_byte + 1'000'000) {}
 
-  /// What is made of the bytes takes at most so many times their size (and a megabyte).
-  static constexpr std::size_t most_memory_per_byte = 16;
+  /// What is allocated while the bytes are read is at most so many times their size (and a
+  /// megabyte), with what lists outgrow.
+  static constexpr std::size_t most_memory_per_byte = 30;
 
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T>
@@ -86,7 +87,7 @@ class Decoder {
   }
   void text(std::string& s) {
     const std::size_t n = count(1);
-    if (!ok()) return;
+    if (!ok() || !allows(n)) return;
     s.assign(reinterpret_cast<const char*>(bytes_.data()) + at_, n);
     at_ += n;
   }
@@ -104,10 +105,15 @@ class Decoder {
   template <class T, class F>
   void list(std::vector<T>& items, std::size_t least_bytes_each, F&& item) {
     const std::size_t n = count(least_bytes_each);
-    // Grows with what was read: a count alone takes no memory.
     for (std::size_t i = 0; i < n && ok(); i++) {
-      if (memory_left_ < sizeof(T)) return fault("it takes far more memory than its size");
-      memory_left_ -= sizeof(T);
+      if (items.size() == items.capacity()) {
+        // Grows with what was read, as a count alone may take no memory, and by halves of the
+        // count, so that it ends there.
+        std::size_t room = items.size() + n - i;
+        while (room > 2 * items.size() + 4) room = (room + 1) / 2;
+        if (!allows(room * sizeof(T))) return;
+        items.reserve(room);
+      }
       items.emplace_back();
       item(items.back());
     }
@@ -133,6 +139,16 @@ class Decoder {
   const Status& status() const { return status_; }
 
  private:
+  /// Takes so much of the memory that may be allocated.
+  bool allows(std::size_t memory) {
+    if (memory_left_ < memory) {
+      fault("it takes far more memory than its size");
+      return false;
+    }
+    memory_left_ -= memory;
+    return true;
+  }
+
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
   std::size_t memory_left_;

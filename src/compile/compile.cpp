@@ -208,7 +208,7 @@ class Compiler {
     c_.target_text = print(*o_.target);
     if (o_.verify) {
       prove(c_.program);
-      if (c_.tapped) prove(c_.tapped->program);
+      if (c_.tapped) prove(c_.tapped->program, "the program with taps");
     }
     if (!o_.predict) return;
     Result<Timing> timing = longshore::predict(c_.program);
@@ -216,18 +216,6 @@ class Compiler {
       fail(Code::internal,
            "this is a bug: the simulator cannot time the program: ", timing.status().text());
     c_.timing = std::move(*timing);
-  }
-
-  /// A refusal of a program that was made here is our fault, but for counters that are too small
-  /// for it.
-  static void prove(const Program& p) {
-    for (const Refusal& r : verify(p, 1)) {
-      if (r.kind == Refusal::Kind::semaphore &&
-          r.text.find("may count beyond") != std::string::npos)
-        fail(Code::unsupported, p.machine.name, " has a semaphore_limit of ",
-             p.machine.semaphore_limit, ", and the program needs more: ", r.text);
-      fail(Code::internal, "this is a bug: the verifier refuses the program: ", r.text);
-    }
   }
 
   void lower_cpu() {
@@ -251,6 +239,15 @@ std::string_view name(Stage s) {
 
 bool quantised(const Graph& g) {
   return std::ranges::any_of(g.values, [](const Value& v) { return v.type.quantised(); });
+}
+
+void prove(const Program& p, std::string_view which) {
+  for (const Refusal& r : verify(p, 1)) {
+    if (r.kind == Refusal::Kind::semaphore && r.text.find("may count beyond") != std::string::npos)
+      fail(Code::unsupported, p.machine.name, " has a semaphore_limit of ",
+           p.machine.semaphore_limit, ", and the program needs more: ", r.text);
+    fail(Code::internal, "this is a bug: the verifier refuses ", which, ": ", r.text);
+  }
 }
 
 Compiled compile(const Options& options) {

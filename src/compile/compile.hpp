@@ -102,6 +102,10 @@ struct Compiled {
 /// Throws Error for what is wrong with the input, Cancelled where the caller wanted it.
 Compiled compile(const Options&);
 
+/// Throws where the verifier refuses a program that was made here: that is our fault, but for
+/// counters of the target that are too small for it. `which` names the program.
+void prove(const Program&, std::string_view which = "the program");
+
 /// True where a value has a scale.
 bool quantised(const Graph&);
 

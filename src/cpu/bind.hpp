@@ -100,6 +100,7 @@ struct Kernel {
   List<std::string_view, 24> operators;  // "Conv", "com.microsoft.FusedConv"
   /// Null where it does not fit these types and dims.
   std::unique_ptr<BoundKernel> (*bind)(const BindRequest&);
+  std::string_view example;  // a graph as text that it runs: its test
 };
 
 /// The first kernel that fits, or null.

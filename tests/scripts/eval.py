@@ -29,7 +29,7 @@ if DATA.exists():
     check.that(int8[0].get("label_agreement_percent", 0) >= 97, "int8 gives float's label in at least 97 %", int8[0])
     check.that(int8[0].get("output_sqnr_db", 0) > 25, "outputs' SQNR above 25 dB", int8[0])
 else:
-    print("the data set fashion-mnist is not there (Debian package dataset-fashion-mnist)")
+    print("SKIP what needs fashion-mnist: the data set is not there (Debian package dataset-fashion-mnist)")
 
 with tempfile.TemporaryDirectory() as folder:
     records = pathlib.Path(folder) / "records.bin"

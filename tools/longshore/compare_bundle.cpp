@@ -8,7 +8,6 @@
 #include "program/codec.hpp"
 #include "progress.hpp"
 #include "read/read.hpp"
-#include "sim/verify.hpp"
 
 namespace longshore {
 namespace {
@@ -149,11 +148,9 @@ CompareReport BundleComparison::report() const {
 
 CompareReport compare_simulator(const ComparedBundle& b, std::size_t samples,
                                 const SampleSource& sample) {
-  // Both were made here, of a graph and a target that were read: a refusal is our fault.
-  for (const Program* p : {&b.program, &b.tapped->program})
-    for (const Refusal& r : verify(*p, 1))
-      fail(Code::internal, b.file, ": this is a bug: the verifier refuses the program",
-           p == &b.program ? ": " : " with taps: ", r.text);
+  // Both were made here, of a graph and a target that were read.
+  compile::prove(b.program, "the program of " + b.file);
+  compile::prove(b.tapped->program, "the program of " + b.file + " with taps");
   BundleComparison comparison(b, b.program, b.tapped->program);
   Progress progress("comparing");
   for (std::size_t i = 0; i < samples; i++) {

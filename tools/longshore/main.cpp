@@ -1,24 +1,21 @@
 #include <cstdlib>
 #include <iostream>
-#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/error.hpp"
 #include "command.hpp"
 #include "compile/near_names.hpp"
 #include "cpu/bind.hpp"
+#include "ending.hpp"
 #include "progress.hpp"
 #include "say.hpp"
 
 namespace {
 
-/// One line, whatever the message holds.
 int complain(int code, std::string text) {
   longshore::Progress::clear();
-  for (char& c : text)
-    if (c == '\n' || c == '\r') c = ' ';
-  std::cerr << "longshore: " << text << std::endl;
+  std::cerr << longshore::complaint(std::move(text)) << std::endl;
   return code;
 }
 
@@ -58,11 +55,8 @@ int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
     const int code = request.run();
     std::cout.flush();
     return std::cout ? code : complain(bad_input, "cannot write to the standard output");
-  } catch (const longshore::Error& e) {
-    return complain(e.code() == longshore::Code::internal ? our_bug : bad_input, e.what());
-  } catch (const std::bad_alloc&) {
-    return complain(bad_input, "out of memory");
   } catch (const std::exception& e) {
-    return complain(our_bug, std::string("this is a bug: ") + e.what());
+    longshore::Ending ending = longshore::ending_of(e);
+    return complain(ending.code, std::move(ending.text));
   }
 }

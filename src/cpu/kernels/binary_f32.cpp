@@ -46,6 +46,7 @@ extern constinit const Kernel kernel_binary_f32 = {
     .doc = "Add, Sub, Mul and Div of f32 tensors with broadcasting.",
     .operators = {"Add", "Sub", "Mul", "Div"},
     .bind = bind,
+    .example = "(a: f32[4,5,33], b: f32[33]) { y = Add(a, b) return y }",
 };
 
 }  // namespace longshore::kernels

@@ -72,6 +72,9 @@ extern constinit const Kernel kernel_binary_i8 = {
     .doc = "Add, Sub, Mul and Div of 8-bit codes with broadcasting.",
     .operators = {"Add", "Sub", "Mul", "Div"},
     .bind = bind,
+    .example =
+        "(a: i8[4,33] q(0.1, 3), b: i8[33] q(0.2, 0)) { y: i8[4,33] q(0.11, 20) = Mul(a, b) return "
+        "y }",
 };
 
 }  // namespace longshore::kernels

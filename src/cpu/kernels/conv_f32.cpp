@@ -166,6 +166,7 @@ extern constinit const Kernel kernel_conv_f32 = {
     .doc = "f32 convolution over one or two spatial dims, as a blocked matrix product.",
     .operators = {"Conv", "com.microsoft.FusedConv"},
     .bind = bind,
+    .example = "(x: f32[1,5,9,11], w: f32[7,5,3,3]) { y = Conv(x, w, pads=[1,1,1,1]) return y }",
 };
 
 }  // namespace longshore::kernels

@@ -175,6 +175,9 @@ extern constinit const Kernel kernel_conv_i8 = {
     .doc = "Quantised convolution over one or two spatial dims.",
     .operators = {"Conv", "com.microsoft.FusedConv"},
     .bind = bind,
+    .example =
+        "(x: i8[1,5,9,11] q(0.1, 3)) { y: i8[1,7,7,9] q(0.3, 1) = Conv(x, i8[7,5,3,3] q(0.02, "
+        "0){3}) return y }",
 };
 
 }  // namespace longshore::kernels

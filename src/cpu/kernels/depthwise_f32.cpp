@@ -74,6 +74,7 @@ extern constinit const Kernel kernel_depthwise_f32 = {
     .doc = "f32 convolution with one input and one output channel in each group.",
     .operators = {"Conv", "com.microsoft.FusedConv"},
     .bind = bind,
+    .example = "(x: f32[1,6,9,11], w: f32[6,1,3,3]) { y = Conv(x, w, group=6) return y }",
 };
 
 }  // namespace longshore::kernels

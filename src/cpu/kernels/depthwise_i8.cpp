@@ -100,6 +100,9 @@ extern constinit const Kernel kernel_depthwise_i8 = {
     .doc = "Quantised convolution with one input and one output channel in each group.",
     .operators = {"Conv", "com.microsoft.FusedConv"},
     .bind = bind,
+    .example =
+        "(x: i8[1,6,9,11] q(0.1, 3)) { y: i8[1,6,7,9] q(0.3, 1) = Conv(x, i8[6,1,3,3] q(0.02, "
+        "0){3}, group=6) return y }",
 };
 
 }  // namespace longshore::kernels

@@ -197,6 +197,7 @@ extern constinit const Kernel kernel_gemm_f32 = {
     .doc = "f32 matrix products, with bias and activation where the operator has them.",
     .operators = {"Gemm", "MatMul", "com.microsoft.FusedGemm"},
     .bind = bind,
+    .example = "(a: f32[7,20], b: f32[20,9]) { y = MatMul(a, b) return y }",
 };
 
 }  // namespace longshore::kernels

@@ -139,6 +139,9 @@ extern constinit const Kernel kernel_gemm_i8 = {
     .doc = "Quantised matrix products with constant weights.",
     .operators = {"Gemm", "MatMul", "com.microsoft.FusedGemm"},
     .bind = bind,
+    .example =
+        "(a: i8[7,20] q(0.1, 3)) { y: i8[7,9] q(0.3, 1) = MatMul(a, i8[20,9] q(0.02, 0){3}) return "
+        "y }",
 };
 
 }  // namespace longshore::kernels

@@ -81,6 +81,7 @@ extern constinit const Kernel kernel_global_average_pool = {
     .doc = "The mean of each plane, in f32 and in codes.",
     .operators = {"GlobalAveragePool"},
     .bind = bind,
+    .example = "(x: f32[2,5,7,9]) { y = GlobalAveragePool(x) return y }",
 };
 
 }  // namespace longshore::kernels

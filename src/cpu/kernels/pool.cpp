@@ -150,6 +150,7 @@ extern constinit const Kernel kernel_pool = {
     .doc = "MaxPool of f32 and 8-bit codes, AveragePool of f32, over one or two spatial dims.",
     .operators = {"MaxPool", "AveragePool"},
     .bind = bind,
+    .example = "(x: f32[1,3,9,40]) { y = MaxPool(x, kernel_shape=[3,2]) return y }",
 };
 
 }  // namespace longshore::kernels

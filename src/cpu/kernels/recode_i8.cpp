@@ -65,6 +65,7 @@ extern constinit const Kernel kernel_recode_i8 = {
     .doc = "f32 to 8-bit codes and back, one scale for the tensor.",
     .operators = {"longshore.Quantize", "longshore.Dequantize"},
     .bind = bind,
+    .example = "(x: f32[100]) { y: i8[100] q(0.02, 7) = longshore.Quantize(x) return y }",
 };
 
 }  // namespace longshore::kernels

@@ -93,6 +93,9 @@ extern constinit const Kernel kernel_resize_nearest = {
     .doc = "Resize of images to a whole multiple, nearest element.",
     .operators = {"Resize"},
     .bind = bind,
+    .example =
+        "(x: f32[1,3,5,7]) { y = Resize(x, _, f32[4]{1,1,2,2}, mode=\"nearest\", "
+        "coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\") return y }",
 };
 
 }  // namespace longshore::kernels

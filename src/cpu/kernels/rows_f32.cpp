@@ -82,6 +82,7 @@ extern constinit const Kernel kernel_rows_f32 = {
     .doc = "Softmax, LayerNormalization and Gelu of f32 rows.",
     .operators = {"Softmax", "LayerNormalization", "Gelu"},
     .bind = bind,
+    .example = "(x: f32[4,100]) { y = Softmax(x) return y }",
 };
 
 }  // namespace longshore::kernels

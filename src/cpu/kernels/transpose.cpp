@@ -141,6 +141,7 @@ extern constinit const Kernel kernel_transpose = {
     .doc = "Transpose of any type, in whole rows or tiles.",
     .operators = {"Transpose"},
     .bind = bind,
+    .example = "(x: f32[40,50]) { y = Transpose(x, perm=[1,0]) return y }",
 };
 
 }  // namespace longshore::kernels

@@ -69,6 +69,7 @@ extern constinit const Kernel kernel_unary_f32 = {
     .operators = {"Relu", "Clip", "LeakyRelu", "Sigmoid", "Swish", "Tanh", "Exp", "HardSigmoid",
                   "HardSwish"},
     .bind = bind,
+    .example = "(x: f32[100]) { y = Tanh(x) return y }",
 };
 
 }  // namespace longshore::kernels
