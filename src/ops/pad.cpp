@@ -1,3 +1,4 @@
+#include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 #include "tensor/quant.hpp"
 
@@ -7,7 +8,7 @@ namespace {
 // Before 11, pads and value are attributes ("paddings" before 2).
 void normalise(Node& n, int opset, Rewriter& r) {
   if (opset >= 11) return;
-  attribute_to_input(n, r, "pads", 1);
+  attribute_to_input(n, "pads", 1, r);
   const float value = n.attributes.real("value", 0);
   n.attributes.erase("value");
   if (value == 0) return;

@@ -1,3 +1,4 @@
+#include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 
 namespace longshore::ops {
@@ -6,9 +7,9 @@ namespace {
 // Before 10, starts, ends and axes are attributes.
 void normalise(Node& n, int opset, Rewriter& r) {
   if (opset >= 10) return;
-  attribute_to_input(n, r, "starts", 1);
-  attribute_to_input(n, r, "ends", 2);
-  attribute_to_input(n, r, "axes", 3);
+  attribute_to_input(n, "starts", 1, r);
+  attribute_to_input(n, "ends", 2, r);
+  attribute_to_input(n, "axes", 3, r);
 }
 
 /// start:end:step of one axis as first element, step and number of elements (numpy's rules, where

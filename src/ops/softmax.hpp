@@ -5,18 +5,7 @@
 namespace longshore::ops {
 
 /// Before opset 13 all dims from `axis` on were one: flatten, work on rows, restore the dims.
-inline void normalise_softmax(Node& n, int opset, Rewriter& r) {
-  if (opset >= 13) return;
-  const std::int64_t axis = n.attributes.integer("axis", 1);
-  const TensorType& x = r.graph()[n.inputs[0]].type;
-  n.attributes.set("axis", std::int64_t{-1});
-  if (axis == -1 || (x.ranked && axis == x.rank() - 1)) return;
-  Attributes flat;
-  flat.set("axis", axis);
-  const ValueId dims = r.before("Shape", {n.inputs[0]});
-  n.inputs[0] = r.before("Flatten", {n.inputs[0]}, flat);
-  r.after(n, "Reshape", {dims});
-}
+void normalise_softmax(Node& n, int opset, Rewriter& r);
 
 /// row(from, to, count, stride, T()) for each line along the axis (default: the last).
 template <class F>
@@ -41,13 +30,7 @@ Status eval_rows(EvalContext& c, F&& row) noexcept {
   return known ? Status{} : wrong_type(x.dtype);
 }
 
-inline void infer_rows(InferContext& c) {
-  const TensorType x = c.input(0);
-  const std::int64_t axis = c.attributes().integer("axis", -1);
-  if (x.ranked && x.rank() > 0 && resolve_axis(axis, x.rank()) < 0)
-    c.fail("axis " + std::to_string(axis) + " is out of range for " + print(x));
-  c.output(0, x);
-}
+void infer_rows(InferContext& c);
 
 /// The largest of a row; NaN where any is NaN.
 template <class T>

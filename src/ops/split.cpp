@@ -1,3 +1,4 @@
+#include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 
 namespace longshore::ops {
@@ -6,7 +7,7 @@ namespace {
 // Before 18, without sizes, the parts are as many as the outputs; before 13, sizes are an
 // attribute.
 void normalise(Node& n, int opset, Rewriter& r) {
-  if (opset < 13) attribute_to_input(n, r, "split", 1);
+  if (opset < 13) attribute_to_input(n, "split", 1, r);
   if (opset < 18 && n.input(1) == no_value && !n.attributes.has("num_outputs"))
     n.attributes.set("num_outputs", static_cast<std::int64_t>(n.outputs.size()));
 }

@@ -1,10 +1,11 @@
+#include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 
 namespace longshore::ops {
 namespace {
 
 void normalise(Node& n, int opset, Rewriter& r) {
-  if (opset < 13) attribute_to_input(n, r, "axes", 1);
+  if (opset < 13) attribute_to_input(n, "axes", 1, r);
 }
 
 void infer(InferContext& c) {

@@ -3,12 +3,11 @@
 #include <iostream>
 #include <numeric>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "command.hpp"
 #include "cpu/bind.hpp"
 #include "engine.hpp"
+#include "json.hpp"
 
 namespace longshore::commands {
 namespace {

@@ -3,14 +3,13 @@
 #include <memory>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "build_report.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
 #include "compile/bundle_file.hpp"
+#include "json.hpp"
 #include "measure/chrome_trace.hpp"
 #include "model_options.hpp"
 #include "command_line.hpp"

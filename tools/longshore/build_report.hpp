@@ -3,9 +3,8 @@
 #include <iosfwd>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "compile/compile.hpp"
+#include "json.hpp"
 
 namespace longshore {
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "json.hpp"
 #include "measure/compare.hpp"
 
 namespace longshore {

@@ -6,11 +6,10 @@
 #include <mutex>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
+#include "json.hpp"
 #include "measure/dataset.hpp"
 #include "measure/runner.hpp"
 #include "compile/bundle_file.hpp"

@@ -3,12 +3,11 @@
 #include <memory>
 #include <unordered_set>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
 #include "compile/bundle_file.hpp"
+#include "json.hpp"
 #include "model_options.hpp"
 
 namespace longshore::commands {

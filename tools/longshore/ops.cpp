@@ -1,9 +1,8 @@
 #include <iostream>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include "command.hpp"
+#include "json.hpp"
 #include "say.hpp"
 #include "ir/op.hpp"
 #include "target/target.hpp"

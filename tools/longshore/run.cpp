@@ -9,13 +9,13 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "build_report.hpp"
 #include "command.hpp"
 #include "engine.hpp"
 #include "command_line.hpp"
+#include "json.hpp"
 #include "sim/simulate.hpp"
 #include "tensor/visit.hpp"
 #include "write/npy.hpp"

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
+#include "json.hpp"
 
 namespace longshore {
 

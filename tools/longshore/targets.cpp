@@ -2,10 +2,10 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "command.hpp"
+#include "json.hpp"
 #include "say.hpp"
 #include "target/target.hpp"
 

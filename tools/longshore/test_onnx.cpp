@@ -14,11 +14,10 @@
 #include <set>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "base/sanitizer.hpp"
 #include "command.hpp"
+#include "json.hpp"
 #include "onnx_case.hpp"
 #include "say.hpp"
 

@@ -1,0 +1,3 @@
+#include "json.hpp"
+
+template class nlohmann::basic_json<>;
