@@ -3,7 +3,29 @@
 #include <algorithm>
 #include <cstring>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace longshore {
+namespace {
+
+constexpr std::uint64_t huge_page = std::uint64_t{1} << 21;
+
+/// Large buffers lie on huge pages where the system has them: a first touch of each 4 KiB costs
+/// more than many an operator, and a new input shape would pay for its whole arena.
+std::byte* allocate(std::uint64_t bytes) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (bytes >= 2 * huge_page) {
+    void* data = std::aligned_alloc(huge_page, (bytes + huge_page - 1) / huge_page * huge_page);
+    if (data) madvise(data, bytes / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: may fail
+    return static_cast<std::byte*>(data);
+  }
+#endif
+  return static_cast<std::byte*>(std::aligned_alloc(64, bytes));
+}
+
+}  // namespace
 
 Status Buffer::reserve(std::uint64_t bytes, MemoryBudget& budget) noexcept {
   if (data_ && bytes <= capacity_) return {};
@@ -17,7 +39,7 @@ Status Buffer::reserve(std::uint64_t bytes, MemoryBudget& budget) noexcept {
     return Status::error(
         Code::exhausted, "%llu bytes are over the limit of %llu bytes for one context",
         static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(budget.limit));
-  auto* fresh = static_cast<std::byte*>(std::aligned_alloc(64, wanted));
+  std::byte* fresh = allocate(wanted);
   if (!fresh)
     return Status::error(Code::exhausted, "no memory for %llu bytes",
                          static_cast<unsigned long long>(wanted));
