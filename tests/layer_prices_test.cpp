@@ -46,6 +46,7 @@ double alone_ns(const plan::Plan& whole, std::size_t layer) {
 }
 
 void check_prices(const std::string& model, const std::map<std::string, std::int64_t>& dims) {
+  std::size_t layers = 0;
   for (const Target& target : priced_targets()) {
     compile::Options options;
     options.source.path = model;
@@ -61,10 +62,11 @@ void check_prices(const std::string& model, const std::map<std::string, std::int
           << model << ", " << target.name << ", layer " << i;
       worst = std::max(worst, std::abs(p.layers[i].time.total / ns - 1));
     }
-    EXPECT_FALSE(p.layers.empty()) << model << ", " << target.name;
+    layers += p.layers.size();
     std::cout << fs::path(model).filename().string() << " " << target.name << ": "
               << p.layers.size() << " layers, worst price off by " << 100 * worst << " %\n";
   }
+  EXPECT_GT(layers, 0U) << model;
 }
 
 TEST(LayerPrices, AreTheSimulatorsTimes) {
