@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <unordered_set>
 
 #include "base/error.hpp"
