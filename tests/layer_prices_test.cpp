@@ -45,7 +45,20 @@ double alone_ns(const plan::Plan& whole, std::size_t layer) {
   return timed.ok() ? timed->timing.total_ns : NAN;
 }
 
-void check_prices(const std::string& model, const std::map<std::string, std::int64_t>& dims) {
+/// The number of layers, each of which must have the simulator's time as its price.
+std::size_t check_prices(const plan::Plan& p, const std::string& what) {
+  double worst = 0;
+  for (std::size_t i = 0; i < p.layers.size(); i++) {
+    const double ns = alone_ns(p, i);
+    EXPECT_NEAR(p.layers[i].time.total, ns, 0.05 * ns) << what << ", layer " << i;
+    worst = std::max(worst, std::abs(p.layers[i].time.total / ns - 1));
+  }
+  std::cout << what << ": " << p.layers.size() << " layers, worst price off by " << 100 * worst
+            << " %\n";
+  return p.layers.size();
+}
+
+void check_model(const std::string& model, const std::map<std::string, std::int64_t>& dims) {
   std::size_t layers = 0;
   for (const Target& target : priced_targets()) {
     compile::Options options;
@@ -54,22 +67,24 @@ void check_prices(const std::string& model, const std::map<std::string, std::int
     options.target = target;
     options.quantise = compile::Quantise::always;
     options.last = compile::Stage::plan;
-    const plan::Plan p = compile::compile(options).plan;
-    double worst = 0;
-    for (std::size_t i = 0; i < p.layers.size(); i++) {
-      const double ns = alone_ns(p, i);
-      EXPECT_NEAR(p.layers[i].time.total, ns, 0.05 * ns)
-          << model << ", " << target.name << ", layer " << i;
-      worst = std::max(worst, std::abs(p.layers[i].time.total / ns - 1));
-    }
-    layers += p.layers.size();
-    std::cout << fs::path(model).filename().string() << " " << target.name << ": "
-              << p.layers.size() << " layers, worst price off by " << 100 * worst << " %\n";
+    layers += check_prices(compile::compile(options).plan,
+                           fs::path(model).filename().string() + " " + target.name);
   }
   EXPECT_GT(layers, 0U) << model;
 }
 
-TEST(LayerPrices, AreTheSimulatorsTimes) {
+TEST(LayerPrices, OfEveryKindOfForm) {
+  const Graph g = parse(R"((x: i8[1,16,24,24] q(0.1, 3)) {
+    a: i8[1,16,24,24] q(0.05, -5) = Sigmoid(x)
+    b: i8[1,16,24,24] q(0.05, -5) = MaxPool(a, kernel_shape=[3,3], pads=[1,1,1,1])
+    c: i8[1,16,24,24] q(0.1, 1) = Add(b, x)
+    d: i8[1,16,1,1] q(0.05, 2) = GlobalAveragePool(c) return d })");
+  for (const Target& target : priced_targets())
+    EXPECT_GT(check_prices(lower::timed_plan(place(g, target, {.by_price = false})), target.name),
+              0U);
+}
+
+TEST(LayerPrices, OfModels) {
   if (const char* given = std::getenv("LONGSHORE_PRICED_MODEL")) {
     // MODEL dim=N dim=N
     std::istringstream words(given);
@@ -78,12 +93,12 @@ TEST(LayerPrices, AreTheSimulatorsTimes) {
     std::map<std::string, std::int64_t> dims;
     while (words >> dim)
       dims[dim.substr(0, dim.find('='))] = std::stoll(dim.substr(dim.find('=') + 1));
-    return check_prices(model, dims);
+    return check_model(model, dims);
   }
   int models = 0;
   for (const fs::directory_entry& file : fs::directory_iterator(in_checkout("zoo")))
     if (file.path().extension() == ".onnx") {
-      check_prices(file.path().string(), {});
+      check_model(file.path().string(), {});
       models++;
     }
   EXPECT_GT(models, 0);

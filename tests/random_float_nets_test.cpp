@@ -328,7 +328,7 @@ TEST(RandomFloatNets, AreBuiltExactlyAndStayNearFloat) {
   } else {
     for (unsigned i = 0; i < count(); i++) one(seed() * 1000003u + i, false);
     EXPECT_GT(drawn, static_cast<int>(count()) * 9 / 10);
-    EXPECT_LT(skipped, drawn / 20);
+    EXPECT_LE(skipped, 2 + drawn / 100);
   }
   std::cout << drawn << " nets of " << nodes << " nodes, " << skipped
             << " outputs that 8 bits cannot hold";

@@ -29,9 +29,7 @@ std::optional<WhyFloat> obstacle(const Compiled& c, const Node& n) {
     if (f.reason.kind == FloatReason::Kind::no_form) break;
     return WhyFloat{f.reason.text, f.reason.change};
   }
-  if (n.op->quant == Quant::none)
-    return WhyFloat{std::string(no_form),
-                    str("give ", qualified_name(*n.op), " an integer form (docs/extending.md)")};
+  if (n.op->quant == Quant::none) return WhyFloat{std::string(no_form), integer_form_wanted(*n.op)};
   if (only_follows(n)) return {};
   return WhyFloat{"it came in float",
                   str("quantise '", n.origin.name, "' where the model is made")};
@@ -55,9 +53,11 @@ WhyFloat why_float(const Compiled& c, std::size_t node) {
       input = g[v].name;
       if (from = g.def(v); from) break;
     }
+    if (!from && input.empty())
+      return {"it has no data that is computed",
+              str("fold '", at->origin.name, "' or feed it data")};
     if (!from)
-      return {input.empty() ? "it has no data that could be quantised"
-                            : str("its data comes from '", input, "', which no node quantises"),
+      return {str("its data comes from '", input, "', which no node quantises"),
               str("put a node with weights before '", at->origin.name, "'")};
     std::optional<WhyFloat> cause = obstacle(c, *from);
     if (cause || has_codes(g, *from))

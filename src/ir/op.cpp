@@ -80,6 +80,10 @@ std::optional<Node> fused_with(const Graph& g, const Node& n, const Activation& 
   return out;
 }
 
+std::string integer_form_wanted(const OpDef& op) {
+  return str("give ", qualified_name(op), " an integer form (docs/extending.md)");
+}
+
 std::string qualified_name(const OpDef& op) {
   return op.domain.empty() ? std::string(op.name) : str(op.domain, ".", op.name);
 }

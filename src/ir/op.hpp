@@ -149,6 +149,8 @@ const OpDef* find_op(std::string_view domain, std::string_view name);
 const OpDef& op_named(std::string_view qualified);
 /// "Conv" or "com.microsoft.FusedConv".
 std::string qualified_name(const OpDef&);
+/// What would let an operator that has none compute with codes, for advice.
+std::string integer_form_wanted(const OpDef&);
 
 /// The node's input with that role, or no_value.
 ValueId input_with(const Node&, InputRole);

@@ -58,19 +58,18 @@ void check_quantised(const FormNode& n, Reasons& out) {
     const Node* maker = v == n.data() ? n.graph.def(v) : &n.node;
     const bool input = v == n.data();
     if (!input) {
-      out.add(
-          {str("its output '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised"),
-           {},
-           n.node.op->quant == Quant::none
-               ? str("give ", qualified_name(*n.node.op), " an integer form (docs/extending.md)")
-               : str("quantise '", n.graph[v].name, "' (--calibrate)")});
+      out.add({str("its output '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised"),
+               {},
+               n.node.op->quant == Quant::none
+                   ? integer_form_wanted(*n.node.op)
+                   : str("quantise '", n.graph[v].name, "' (--calibrate)")});
       continue;
     }
     out.add({str("its input '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised",
                  maker ? str(": ", describe(*maker), " makes it") : std::string()),
              {},
              maker && maker->op->quant == Quant::none
-                 ? str("give ", qualified_name(*maker->op), " an integer form (docs/extending.md)")
+                 ? integer_form_wanted(*maker->op)
                  : str("quantise '", n.graph[v].name, "' (--calibrate)")});
   }
 }

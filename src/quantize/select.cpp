@@ -53,7 +53,7 @@ class Selector {
               str("do not keep '", n.origin.name, "' float")};
     if (op.quant == Quant::none)
       return {FloatReason::Kind::no_form, "the operator has no integer form",
-              str("give ", qualified_name(op), " an integer form (docs/extending.md)")};
+              integer_form_wanted(op)};
     const auto found = [&](std::string text, std::string change) {
       return FloatReason{FloatReason::Kind::found, std::move(text), std::move(change)};
     };

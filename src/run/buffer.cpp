@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t huge_page = std::uint64_t{1} << 21;
 
-/// Large buffers lie on huge pages where the system has them: a first touch of each 4 KiB costs
-/// more than many an operator, and a new input shape would pay for its whole arena.
+/// Large buffers lie on huge pages where the system has them: a new input shape pays a page fault
+/// for each page of its arena (bench/shapes).
 std::byte* allocate(std::uint64_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (bytes >= 2 * huge_page) {

@@ -34,10 +34,11 @@ with tempfile.TemporaryDirectory() as folder:
         if not model.exists():
             print(f"SKIP {model.stem}: script/models has not fetched it")
             continue
-        done = subprocess.run([ROOT / "build/release/longshore_tests", "--gtest_brief=1", "--gtest_filter=LayerPrices.*"], cwd=ROOT,
+        done = subprocess.run([ROOT / "build/release/longshore_tests", "--gtest_brief=1", "--gtest_filter=LayerPrices.OfModels"], cwd=ROOT,
                               env=dict(os.environ, LONGSHORE_PRICED_MODEL=f"{model} {dims}"), capture_output=True, text=True)
-        print("\n".join(line for line in done.stdout.splitlines() if " layers, " in line), flush=True)
-        if done.returncode != 0:
+        priced = [line for line in done.stdout.splitlines() if " layers, " in line]
+        print("\n".join(priced), flush=True)
+        if done.returncode != 0 or len(priced) != 3:  # one for each target
             failures.append(done.stdout[-3000:] + done.stderr[-1000:])
 print("\n".join(failures))
 sys.exit(bool(failures))

@@ -66,7 +66,8 @@ nlohmann::json index_of(const Shape& s) {
 
 void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
   const Totals t = total(r.layers);
-  out << wrapped(str(r.file, ": ", r.got, " against ", r.want, ", ", r.samples,
+  out << r.file << ":\n"
+      << wrapped(str("  ", r.got, " against ", r.want, ", ", r.samples,
                      r.samples == 1 ? " sample" : " samples"),
                  0, 2)
       << "\n";

@@ -1,5 +1,5 @@
-// nlohmann::json, whose members are compiled in json.cpp alone: in every file that uses them they
-// took half the time.
+// nlohmann::json, whose members are compiled in json.cpp alone and not in every file that uses
+// them.
 #pragma once
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,21 @@
 #include "ops/gemm.hpp"
 
 namespace longshore::ops {
+namespace {
+
+/// By how many elements the bias goes on with each row and column of the product; all of `dims`
+/// where there is none.
+Status bias_steps(const TensorView& bias, const Shape& dims, Shape& steps) noexcept {
+  steps = dims;
+  if (!bias.present()) return {};
+  Shape with_bias = dims;
+  if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims))
+    return cannot_broadcast();
+  steps = broadcast_strides(bias.shape, dims);
+  return {};
+}
+
+}  // namespace
 
 bool plan_gemm(const Shape& a, const Shape& b, const Attributes& attributes, GemmPlan& p) noexcept {
   if (a.rank != 2 || b.rank != 2) return false;
@@ -38,12 +53,8 @@ Status eval_gemm(EvalContext& c) noexcept {
   GemmPlan p;
   if (!plan_gemm(a.shape, b.shape, c.attributes, p)) return cannot_multiply();
   const Shape dims{p.m, p.n};
-  Shape with_bias = dims, steps = dims;
-  if (bias.present()) {
-    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims))
-      return cannot_broadcast();
-    steps = broadcast_strides(bias.shape, dims);
-  }
+  Shape steps;
+  LONGSHORE_TRY(bias_steps(bias, dims, steps));
   Activation activation;
   LONGSHORE_TRY(Activation::from(c.attributes, activation));
   const double alpha = c.attributes.real("alpha", 1.0f), beta = c.attributes.real("beta", 1.0f);
@@ -92,12 +103,8 @@ Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
   activation.narrow(to.scale[0], to.zero_point[0], range.lowest, range.highest);
   if (!plan_gemm(a.shape, b.shape, c.attributes, p)) return cannot_multiply();
   const Shape dims{p.m, p.n};
-  Shape with_bias = dims, steps = dims;
-  if (bias.present()) {
-    if (!broadcast_shape(dims, bias.shape, with_bias) || !(with_bias == dims))
-      return cannot_broadcast();
-    steps = broadcast_strides(bias.shape, dims);
-  }
+  Shape steps;
+  LONGSHORE_TRY(bias_steps(bias, dims, steps));
   MutableView y;
   LONGSHORE_TRY(c.output(0, dims, y));
   multiply_codes<LeftCodes, RightCodes>(
