@@ -117,6 +117,22 @@ TEST(Quantize, AFunctionThatFoldsItsRangeIsNotTakenForAClamp) {
     EXPECT_NEAR(got[0].values<float>()[i], want[i], 8.0f / 255) << x[i];
 }
 
+// Ceil and Floor are the identity on codes of scale 1, but what lies between these they do not
+// round: the node before must not write their codes.
+TEST(Quantize, AFunctionThatRoundsAnotherWayIsNotTakenForAClamp) {
+  const struct {
+    const char* function;
+    float x, want;
+  } cases[] = {{"Ceil", -0.6f, 0}, {"Floor", 0.6f, 0}, {"Ceil", -1.6f, -1}, {"Floor", 1.6f, 1}};
+  for (const auto& c : cases) {
+    const Graph g = parse(
+        str("(x: f32[1,1,1,1]) { c = Conv(x, f32[1,1,1,1]{1}) y = ", c.function, "(c) return y }"));
+    const std::vector<Tensor> in = {make_floats({1, 1, 1, 1}, std::vector{c.x})};
+    const std::vector<Tensor> got = evaluate(quantize(g, calibration_from({in})), in);
+    EXPECT_NEAR(got[0].values<float>()[0], c.want, 0.02) << c.function << " of " << c.x;
+  }
+}
+
 /// The same of all functions that become tables.
 TEST(Quantize, EveryTableAfterAConvolutionStaysWhatItIs) {
   int tried = 0;

@@ -71,24 +71,8 @@ class Memory {
     if (std::ranges::any_of(uses_.nodes[index(v)],
                             [&](std::size_t user) { return !npu_node(user); }))
       return true;
-    if (std::ranges::any_of(uses_.nodes[index(v)],
-                            [&](std::size_t user) { return broadcast_rank(v, user); }))
-      return true;
     const Alias& a = alias(v);
     return a.full && extent_of(g_[v].type) != extent_of(g_[a.parent].type);
-  }
-
-  /// An operand of another rank than the result: its dims are read in another order, so it is kept
-  /// row-major.
-  bool broadcast_rank(ValueId v, std::size_t user) const {
-    if (!npu_node(user)) return false;
-    const NodePlacement& p = plan_.placement.nodes[user];
-    const Node& n = g_.nodes[user];
-    for (const forms::Operand& o : p.form()->operands(p.spec))
-      if (o.broadcast && n.input(static_cast<std::size_t>(o.input)) == v &&
-          g_[v].type.rank() != g_[n.output()].type.rank())
-        return true;
-    return false;
   }
 
   /// Strides of a whole value; nothing for ranks that only the CPU knows.
@@ -166,18 +150,23 @@ class Memory {
       if (b.first > b.last) b.first = 0, b.last = static_cast<std::uint32_t>(end);
   }
 
-  /// Where operand `v` lies, in the coordinates of the result that it is aligned with.
-  View operand_view(ValueId v, const Extent& aligned, bool other_rank) const {
+  /// Where operand `v` lies, in the coordinates of a result of that rank, with which its dims are
+  /// aligned as numpy does: each dim keeps its stride.
+  View operand_view(ValueId v, int rank) const {
     View view;
-    if (g_.constant(v))
+    if (g_.constant(v)) {
       view.constant = v;
-    else
+      view.stride = whole_strides(g_[v].type, true);
+    } else {
       view = plan_.values[index(v)];
-    if (!g_.constant(v) && !other_rank) return view;
-    const auto [n, h, w, c] = aligned;
-    const std::array<std::int64_t, 4> strides = {c * h * w, w, 1, h * w};
-    for (std::size_t i = 0; i < 4; i++)
-      view.stride[i] = static_cast<std::uint64_t>(strides[i]) * size_bytes(g_[v].type.dtype);
+    }
+    const int own = g_[v].type.rank();
+    if (own == rank) return view;
+    std::array<std::uint64_t, 4> stride{};
+    for (int i = 0; i < own; i++)
+      stride[static_cast<std::size_t>(forms::nhwc_axis(rank, rank - own + i))] =
+          view.stride[static_cast<std::size_t>(forms::nhwc_axis(own, i))];
+    view.stride = stride;
     return view;
   }
 
@@ -205,9 +194,9 @@ class Memory {
         operand.extent = o.broadcast ? forms::aligned_extent(g_, v, to) : *extent_of(g_[v].type);
         if (o.matrix) {
           operand.view = matrix_view(v, s.spec.weights_by_input, operand.extent);
-        } else if (!operand.chained)
-          operand.view = operand_view(v, operand.extent,
-                                      o.broadcast && g_[v].type.rank() != g_[to].type.rank());
+        } else if (!operand.chained) {
+          operand.view = operand_view(v, (o.broadcast ? g_[to] : g_[v]).type.rank());
+        }
       }
       s.operands.push_back(std::move(operand));
     }

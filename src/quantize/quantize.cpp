@@ -219,7 +219,7 @@ class Quantiser {
 
   /// A Relu or Clip whose output range starts and ends at its bounds does nothing that saturation
   /// does not do: the node before it writes the clamped range, and the clamp goes. Found by trying
-  /// all codes and numbers beyond them, so it holds for every table operator.
+  /// all codes and numbers between and beyond them, so it holds for every table operator.
   void absorb_clamps() {
     const std::vector<int> uses = use_counts(in_);
     for (std::size_t i = in_.nodes.size(); i-- > 0;) {
@@ -239,13 +239,15 @@ class Quantiser {
 
   /// Whether the function maps each number to the code that the number itself has: within the
   /// codes' range it is the identity, and outside it ends at the code where saturation ends. |x| is
-  /// the identity from 0 on, but what lies below does not become 0.
+  /// the identity from 0 on, but what lies below does not become 0; Ceil keeps the codes of scale
+  /// 1, but what lies between does not become the nearest.
   bool only_saturates(const Node& n, ScaleAndZero q, DType dtype) const {
     const CodeRange codes = code_range(dtype);
     std::vector<float> values;
     const int beyond = 2 * (codes.highest - codes.lowest + 1);
     for (int c = codes.lowest - beyond; c <= codes.highest + beyond; c++)
-      values.push_back(dequantise(c, q.scale, q.zero_point));
+      for (float between : {-0.4f, -0.2f, 0.0f, 0.2f, 0.4f})
+        values.push_back((static_cast<float>(c - q.zero_point) + between) * q.scale);
     for (float x = values.back(); std::isfinite(x); x *= 1.5f) {
       values.push_back(x);
       values.push_back(-x);
