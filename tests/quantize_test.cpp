@@ -117,6 +117,20 @@ TEST(Quantize, AFunctionThatFoldsItsRangeIsNotTakenForAClamp) {
     EXPECT_NEAR(got[0].values<float>()[i], want[i], 8.0f / 255) << x[i];
 }
 
+// Numbers near zero keep their bits, however far the function could reach.
+TEST(Quantize, AKnownRangeIsLeftWhereLittleOfItIsUsed) {
+  const auto type_of_y = [](float x) {
+    const Graph g =
+        parse("(x: f32[1,1,1,2]) { c = Conv(x, f32[1,1,1,1]{1}) y = Tanh(c) return y }");
+    return value_named(
+               quantize(g, calibration_from({{make_floats({1, 1, 1, 2}, std::vector{-x, x})}})),
+               "y_q")
+        .type.quant;
+  };
+  EXPECT_EQ(type_of_y(0.07f), (Quantisation{{1.0f / 128}, {0}, 0}));
+  EXPECT_NEAR(type_of_y(0.05f).scale.at(0), 0.1 / 255, 1e-4);
+}
+
 // Ceil and Floor are the identity on codes of scale 1, but what lies between these they do not
 // round: the node before must not write their codes.
 TEST(Quantize, AFunctionThatRoundsAnotherWayIsNotTakenForAClamp) {

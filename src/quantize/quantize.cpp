@@ -121,12 +121,15 @@ class Quantiser {
 
   bool is_input(ValueId v) const { return std::ranges::find(in_.inputs, v) != in_.inputs.end(); }
 
-  /// The range that the definition of the group's operator gives, if all members stay within it.
+  /// The range that the definition of the group's operator gives, if all members stay within it and
+  /// use a sixteenth of it: four bits of eight are left then, and fewer would be noise.
   std::optional<Range> known_range(const std::vector<ValueId>& members,
                                    const RangeStatistics& s) const {
+    const float used = std::max(s.highest, 0.0f) - std::min(s.lowest, 0.0f);
     for (ValueId v : members) {
       const Node* def = in_.def(v);
       if (!def || !(def->op->lowest < def->op->highest) || def->output(0) != v) continue;
+      if (16 * used < def->op->highest - def->op->lowest) continue;
       if (s.lowest >= def->op->lowest && s.highest <= def->op->highest)
         return Range{def->op->lowest, def->op->highest};
     }
