@@ -60,8 +60,8 @@ TEST(Lower, AliasesAsOperandsOfAnotherRank) {
   const char* parts[] = {
       "p: i8[2,3] q(0.1, 3) = Slice(v, i64[1]{-3}, i64[1]{12}, i64[1]{-1})",
       "p: i8[2,3] q(0.1, 3) = Slice(v, i64[1]{1}, i64[1]{12}, i64[1]{-1}, i64[1]{4})",
-      "s: i8[3,2] q(0.1, 3) = Slice(u, i64[1]{4}, i64[1]{6}, i64[1]{1}) "
-      "p: i8[2,3] q(0.1, 3) = Transpose(s, perm=[1,0])"};
+      ("s: i8[3,2] q(0.1, 3) = Slice(u, i64[1]{4}, i64[1]{6}, i64[1]{1}) "
+       "p: i8[2,3] q(0.1, 3) = Transpose(s, perm=[1,0])")};
   const char* results[] = {"1,2,3", "2,2,3", "1,4,2,3"};
   for (const char* part : parts)
     for (const std::string dims : results)

@@ -15,6 +15,21 @@
 #include "sim/verify.hpp"
 
 namespace longshore::compile {
+
+Options::Options() = default;
+Options::Options(const Options&) = default;
+Options::Options(Options&&) noexcept = default;
+Options& Options::operator=(const Options&) = default;
+Options& Options::operator=(Options&&) noexcept = default;
+Options::~Options() = default;
+
+Compiled::Compiled() = default;
+Compiled::Compiled(const Compiled&) = default;
+Compiled::Compiled(Compiled&&) noexcept = default;
+Compiled& Compiled::operator=(const Compiled&) = default;
+Compiled& Compiled::operator=(Compiled&&) noexcept = default;
+Compiled::~Compiled() = default;
+
 namespace {
 
 /// Of nodes, outputs and operators, that --keep-float may name.

@@ -47,6 +47,14 @@ enum class Quantise : std::uint8_t {
 };
 
 struct Options {
+  Options();
+  // Not here: each file that compiles something would have the copying of all that compiled.
+  Options(const Options&);
+  Options(Options&&) noexcept;
+  Options& operator=(const Options&);
+  Options& operator=(Options&&) noexcept;
+  ~Options();
+
   // What goes in: a model, or else the file that `source` names.
   Source source;
   std::optional<ReadResult> model;
@@ -79,6 +87,14 @@ struct Options {
 
 /// What came of it, as far as Options::last.
 struct Compiled {
+  Compiled();
+  // Not here: each file that compiles something would have the copying of all that compiled.
+  Compiled(const Compiled&);
+  Compiled(Compiled&&) noexcept;
+  Compiled& operator=(const Compiled&);
+  Compiled& operator=(Compiled&&) noexcept;
+  ~Compiled();
+
   ReadResult model;             // as read, its dims closed for a target
   Graph imported, optimised;    // optimised: before it was quantised here
   Graph graph;                  // that the program computes

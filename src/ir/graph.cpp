@@ -17,6 +17,13 @@ bool Node::operator==(const Node& other) const {
          attributes == other.attributes && subgraphs == other.subgraphs && origin == other.origin;
 }
 
+Graph::Graph() = default;
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 bool Graph::operator==(const Graph& other) const {
   return name == other.name && numbers == other.numbers && values == other.values &&
          nodes == other.nodes && inputs == other.inputs && outputs == other.outputs &&

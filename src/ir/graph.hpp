@@ -76,6 +76,14 @@ class NameIndex {
 };
 
 struct Graph {
+  Graph();
+  // Not here: nearly every file would have the copying of all that compiled.
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
   std::string name;
   Rounding numbers = Rounding::f32_even;
   std::vector<Value> values;

@@ -1,5 +1,6 @@
 #include <cctype>
 #include <charconv>
+#include <cstring>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -266,49 +267,56 @@ class Parser {
     return v;
   }
 
+  template <class T>
+  T element() {
+    if constexpr (std::is_same_v<T, Bool8>) {
+      if (take_word("true")) return T(true);
+      if (take_word("false")) return T(false);
+      return T(integer() != 0);
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      return chars<std::uint64_t>("an integer");
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(integer());
+    } else if constexpr (std::is_same_v<T, float>) {
+      return static_cast<float>(chars<float>("a number"));
+    } else if constexpr (std::is_same_v<T, double>) {
+      return number();
+    } else if constexpr (std::is_constructible_v<T, std::int64_t> &&
+                         !std::is_convertible_v<T, float>) {
+      return T(integer());
+    } else {
+      return T(number());
+    }
+  }
+
   Tensor literal(const TensorType& t) {
     const std::optional<Shape> shape = t.shape();
     if (!shape) error("known dims for a constant");
     const std::int64_t n = checked_elements(*shape, std::int64_t{1} << 28);
     if (n < 0) error("a constant of at most 2^28 elements");
+    if (!type_set::any.has(t.dtype)) error("an element type");
+    const std::size_t size = size_bytes(t.dtype);
     std::vector<std::byte> bytes;
+    std::int64_t count = 0;
     expect('{');
-    const bool known = visit_type(AllTypes{}, t.dtype, [&]<class T>() {
-      std::vector<T> values;
-      while (!take('}')) {
-        if (static_cast<std::int64_t>(values.size()) >= n)
-          error("no more elements than the dims say");
-        if constexpr (std::is_same_v<T, Bool8>) {
-          if (take_word("true"))
-            values.push_back(T(true));
-          else if (take_word("false"))
-            values.push_back(T(false));
-          else
-            values.push_back(T(integer() != 0));
-        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-          values.push_back(chars<std::uint64_t>("an integer"));
-        } else if constexpr (std::is_integral_v<T>) {
-          values.push_back(static_cast<T>(integer()));
-        } else if constexpr (std::is_same_v<T, float>) {
-          values.push_back(static_cast<float>(chars<float>("a number")));
-        } else if constexpr (std::is_same_v<T, double>) {
-          values.push_back(number());
-        } else if constexpr (std::is_constructible_v<T, std::int64_t> &&
-                             !std::is_convertible_v<T, float>) {
-          values.push_back(T(integer()));
-        } else {
-          values.push_back(T(number()));
-        }
-        take(',');
-      }
-      if (values.size() == 1 && n > 1) values.resize(static_cast<std::size_t>(n), values[0]);
-      if (static_cast<std::int64_t>(values.size()) != n)
-        fail(Code::bad_model, "a constant of type ", print(t), " has ", values.size(),
-             " elements (text, byte ", at_, ")");
-      bytes.resize(values.size() * sizeof(T));
-      if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-    });
-    if (!known) error("an element type");
+    while (!take('}')) {
+      if (count++ >= n) error("no more elements than the dims say");
+      const auto append = [&]<class T>() {
+        const T x = element<T>();
+        const auto* first = reinterpret_cast<const std::byte*>(&x);
+        bytes.insert(bytes.end(), first, first + sizeof(T));
+      };
+      visit_type(AllTypes{}, t.dtype, append);
+      take(',');
+    }
+    if (count == 1 && n > 1) {  // the same for all
+      bytes.resize(static_cast<std::size_t>(n) * size);
+      for (; count < n; count++)
+        std::memcpy(&bytes[static_cast<std::size_t>(count) * size], bytes.data(), size);
+    }
+    if (count != n)
+      fail(Code::bad_model, "a constant of type ", print(t), " has ", count, " elements (text, byte ",
+           at_, ")");
     return {t.dtype, *shape, make_blob(std::move(bytes))};
   }
 

@@ -12,6 +12,14 @@
 #include "target/target.hpp"
 
 namespace longshore {
+
+Target::Target() = default;
+Target::Target(const Target&) = default;
+Target::Target(Target&&) noexcept = default;
+Target& Target::operator=(const Target&) = default;
+Target& Target::operator=(Target&&) noexcept = default;
+Target::~Target() = default;
+
 namespace {
 
 std::string join(const std::vector<std::string>& words) {

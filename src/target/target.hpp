@@ -47,6 +47,14 @@ struct HostCpu {
 
 /// A chip as its target file describes it.
 struct Target {
+  Target();
+  // Not here: nearly every file would have the copying of the maps compiled.
+  Target(const Target&);
+  Target(Target&&) noexcept;
+  Target& operator=(const Target&);
+  Target& operator=(Target&&) noexcept;
+  ~Target();
+
   std::string name, doc, file;
   Machine machine;             // machine.present == false: CPU only
   std::string rounding_where;  // file:line of the rounding modes

@@ -74,9 +74,9 @@ int run(const Options& o) {
   const compile::Compiled c = compile_shown(std::move(options));
   warn_of_unused(o.calibrate, c);
 
-  nlohmann::json json = to_json(c);
+  Json json = to_json(c);
   BundleContents bundle = c.bundle();
-  bundle.report = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  bundle.report = json.text();
   if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(c.program, c.timing));
   if (!o.out.empty()) write_bundle(o.out, bundle);
   if (dump.wanted()) {
@@ -90,7 +90,7 @@ int run(const Options& o) {
     return exit_code::yes;
   }
   // Not in the bundle, which is the same wherever it is written and whatever was said.
-  json["bundle"] = o.out.empty() ? nlohmann::json() : nlohmann::json(o.out);
+  json["bundle"] = o.out.empty() ? Json() : Json(o.out);
   json["warnings"] = warnings();
   print_json(json);
   return exit_code::yes;

@@ -28,7 +28,7 @@ double node_ms(const compile::Compiled& c, std::size_t node) {
   return std::max(c.plan.placement.nodes[node].cpu_us(), 0.0) * 1e-3;
 }
 
-nlohmann::json us_or_null(double us) { return us >= 0 ? nlohmann::json(us) : nlohmann::json(); }
+Json us_or_null(double us) { return us >= 0 ? Json(us) : Json(); }
 
 /// Why a node is not on the NPU. That it has no codes says the stage that gives them.
 std::vector<Reason> reasons_of(const compile::Compiled& c, std::size_t node) {
@@ -77,9 +77,9 @@ double latency_ms(const compile::Compiled& c) {
   return us * 1e-3;
 }
 
-nlohmann::json to_json(const compile::Compiled& c) {
+Json to_json(const compile::Compiled& c) {
   const Placement& p = c.plan.placement;
-  nlohmann::json out = {{"target", p.target.name},
+  Json out = {{"target", p.target.name},
                         {"npu_mac_share", p.npu_mac_share()},
                         {"macs", p.macs()},
                         {"latency_ms", latency_ms(c)},
@@ -99,21 +99,21 @@ nlohmann::json to_json(const compile::Compiled& c) {
     out["energy_uj"] = c.timing.energy_uj;
   }
   const auto fused = fused_into(c.plan);
-  out["nodes"] = nlohmann::json::array();
+  out["nodes"] = Json::array();
   for (std::size_t i = 0; i < p.nodes.size(); i++) {
     const NodePlacement& n = p.nodes[i];
     const Node& node = p.graph.nodes[i];
-    nlohmann::json reasons = nlohmann::json::array();
+    Json reasons = Json::array();
     for (const Reason& reason : reasons_of(c, i))
       reasons.push_back(
           {{"text", reason.text}, {"where", reason.where}, {"change", reason.change}});
-    nlohmann::json entry = {
+    Json entry = {
         {"name", node.origin.name},
         {"op", qualified_name(*node.op)},
         {"unit", n.unit()},
         {"form", n.form() ? n.form()->name : n.spec.form},
         {"macs", n.macs},
-        {"latency_ms", unpriced(n) ? nlohmann::json() : nlohmann::json(node_ms(c, i))},
+        {"latency_ms", unpriced(n) ? Json() : Json(node_ms(c, i))},
         {"cpu_us", us_or_null(n.cpu_us())},
         {"npu_us", us_or_null(n.npu_us())},
         {"move_us", n.move_us},

@@ -15,7 +15,7 @@ double latency_ms(const compile::Compiled&);
 std::string split_line(const TimeSplit&);
 
 /// npu_mac_share, macs, latency_ms, nodes [{name, op, unit, macs, latency_ms, reasons}], and more.
-nlohmann::json to_json(const compile::Compiled&);
+Json to_json(const compile::Compiled&);
 /// `file`: the bundle that was written, or nothing. At most 80 columns.
 void show(std::ostream&, const compile::Compiled&, const std::string& file);
 

@@ -80,7 +80,7 @@ Samples samples_for(const Options& o, const ReadResult& model) {
 int finish(const Options& o, const CompareReport& report) {
   Progress::clear();
   if (o.json) {
-    nlohmann::json j = to_json(report, o.all);
+    Json j = to_json(report, o.all);
     j["warnings"] = warnings();
     print_json(j);
   } else {
@@ -145,7 +145,7 @@ int report_injected(const Options& o, const InjectReport& r) {
   const bool good =
       r.verdict == "dead" || r.verdict == "timing-only" || r.verdict == "refused by the verifier";
   if (o.json) {
-    nlohmann::json j = to_json(r.comparison, o.all);
+    Json j = to_json(r.comparison, o.all);
     j["file"] = o.model.path;
     j["injected"] = {{"seed", *o.inject},
                      {"instruction", r.instruction()},

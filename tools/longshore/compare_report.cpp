@@ -54,10 +54,10 @@ std::size_t nodes_of(const CompareReport& r) {
 }
 
 /// Null where it is not finite: no noise at all, or NaN among the elements.
-nlohmann::json number(double x) { return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(); }
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 
-nlohmann::json index_of(const Shape& s) {
-  nlohmann::json out = nlohmann::json::array();
+Json index_of(const Shape& s) {
+  Json out = Json::array();
   for (std::int64_t d : s) out.push_back(d);
   return out;
 }
@@ -108,9 +108,9 @@ void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
   if (t.first) out << "first difference: " << describe(*t.first) << "\n";
 }
 
-nlohmann::json to_json(const CompareReport& r, bool by_layer) {
+Json to_json(const CompareReport& r, bool by_layer) {
   const Totals t = total(r.layers);
-  nlohmann::json first;
+  Json first;
   if (t.first) {
     const Difference& d = t.first->difference;
     first = {{"layer", t.first->node},
@@ -125,10 +125,10 @@ nlohmann::json to_json(const CompareReport& r, bool by_layer) {
       first["want"] = number(d.first->want);
     }
   }
-  nlohmann::json missing = nlohmann::json::array();
+  Json missing = Json::array();
   for (const NotCompared& m : r.missing)
     missing.push_back({{"value", m.value}, {"reason", m.reason}});
-  nlohmann::json j = {{"file", r.file},
+  Json j = {{"file", r.file},
                       {"got", r.got},
                       {"want", r.want},
                       {"samples", r.samples},
@@ -140,7 +140,7 @@ nlohmann::json to_json(const CompareReport& r, bool by_layer) {
                       {"first_difference", first},
                       {"not_compared", missing}};
   if (!by_layer) return j;
-  nlohmann::json list = nlohmann::json::array();
+  Json list = Json::array();
   for (const LayerDifference& l : r.layers) {
     const Difference& d = l.difference;
     list.push_back({{"layer", l.node},

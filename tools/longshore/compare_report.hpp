@@ -31,6 +31,6 @@ void show(std::ostream&, const CompareReport&, std::size_t rows);
 
 /// layers, npu_layers, bytes_compared, different_bytes, first_difference, ...; `by_layer` on
 /// request.
-nlohmann::json to_json(const CompareReport&, bool by_layer);
+Json to_json(const CompareReport&, bool by_layer);
 
 }  // namespace longshore

@@ -213,7 +213,7 @@ int run(const Options& o) {
   }
   const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, on),
                            o.compare ? engine_for(plain, on == "sim" ? "cpu" : on) : MakeEngine{});
-  nlohmann::json j = {{"model", o.model.path},
+  Json j = {{"model", o.model.path},
                       {"data", data.name},
                       {"samples", count},
                       {"metric", "top1_percent"},
@@ -231,7 +231,7 @@ int run(const Options& o) {
     j["float_value"] = percent(t.float_right, count);
     j["label_agreement_percent"] = percent(t.agrees, count);
     j["output_sqnr_db"] =
-        t.noise > 0 ? nlohmann::json(10 * std::log10(t.signal / t.noise)) : nlohmann::json();
+        t.noise > 0 ? Json(10 * std::log10(t.signal / t.noise)) : Json();
   }
   if (o.json) {
     j["warnings"] = warnings();

@@ -83,8 +83,8 @@ void count_at_batch_1(const Graph& g, Facts& f) {
   }
 }
 
-nlohmann::json value_json(const Graph& g, ValueId v) {
-  nlohmann::json dims = nlohmann::json::array();
+Json value_json(const Graph& g, ValueId v) {
+  Json dims = Json::array();
   for (const Dim& d : g[v].type.dims)
     if (d.known())
       dims.push_back(d.value);
@@ -92,7 +92,7 @@ nlohmann::json value_json(const Graph& g, ValueId v) {
       dims.push_back(d.symbol.empty() ? "?" : d.symbol);
   return {{"name", g[v].name},
           {"type", name(g[v].type.dtype)},
-          {"dims", g[v].type.ranked ? dims : nlohmann::json()}};
+          {"dims", g[v].type.ranked ? dims : Json()}};
 }
 
 /// What a bundle holds besides its graph.
@@ -163,7 +163,7 @@ int run(const Options& o) {
     if (e.code() != Code::unsupported) throw;
     // A well-formed model that cannot run: the answer is no.
     if (o.json)
-      print_json({{"file", o.model.path}, {"runnable", false}, {"reasons", {e.what()}}});
+      print_json({{"file", o.model.path}, {"runnable", false}, {"reasons", Json::array({e.what()})}});
     else
       std::cout << o.model.path << "\n  cannot run: " << e.what() << "\n";
     return exit_code::no;
@@ -192,10 +192,10 @@ int run(const Options& o) {
     if (bundle) show(*bundle);
     return exit_code::yes;
   }
-  nlohmann::json inputs = nlohmann::json::array(), outputs = nlohmann::json::array();
+  Json inputs = Json::array(), outputs = Json::array();
   for (ValueId v : g.inputs) inputs.push_back(value_json(g, v));
   for (ValueId v : g.outputs) outputs.push_back(value_json(g, v));
-  nlohmann::json in_bundle;  // null for other files
+  Json in_bundle;  // null for other files
   if (bundle)
     in_bundle = {{"target", bundle->target},
                  {"steps", bundle->steps},
@@ -206,7 +206,7 @@ int run(const Options& o) {
   print_json({{"file", o.model.path},
               {"bundle", in_bundle},
               {"runnable", true},
-              {"reasons", nlohmann::json::array()},
+              {"reasons", Json::array()},
               {"opset", model.opset},
               {"producer", model.producer},
               {"metadata", model.metadata},

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <fstream>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 #include "ir/op.hpp"
-#include "json.hpp"
 #include "measure/runner.hpp"
 #include "optimize/optimize.hpp"
 #include "read/read.hpp"

@@ -50,7 +50,7 @@ std::vector<const OpDef*> ordered() {
 
 int run(bool json) {
   if (json) {
-    nlohmann::json list = nlohmann::json::array();
+    Json list = Json::array();
     for (const OpDef* op : ordered())
       list.push_back({{"name", op->name},
                       {"domain", op->domain.empty() ? "ai.onnx" : op->domain},

@@ -50,7 +50,7 @@ int predict_only(const Options& o) {
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   require(timing.status(), path);
   if (o.json) {
-    nlohmann::json j = {{"model", path},
+    Json j = {{"model", path},
                         {"latency_ms", timing->total_ns / 1e6},
                         {"instructions", instructions},
                         {"simulation_ms", spent.count()},
@@ -163,19 +163,19 @@ std::vector<std::int64_t> position_of(const Shape& shape, std::int64_t flat) {
 }
 
 /// The best `k` elements, on stdout unless `quiet`, and as JSON.
-nlohmann::json show_top(const Tensor& t, int k, const std::vector<std::string>& labels,
+Json show_top(const Tensor& t, int k, const std::vector<std::string>& labels,
                         bool quiet) {
   const std::vector<double> part = probabilities(t);
   const bool one_row = t.shape.rank > 0 && t.shape[t.shape.rank - 1] == t.elements();
-  nlohmann::json out = nlohmann::json::array();
+  Json out = Json::array();
   for (const Scored& s : best_of(t, k)) {
     const std::vector<std::int64_t> at = position_of(t.shape, s.index);
     const auto row =
         static_cast<std::size_t>(at.empty() ? 0 : at.back());  // labels name the last axis
     const std::string label = row < labels.size() ? labels[row] : "";
-    nlohmann::json entry = {{"index", s.index}, {"at", at}, {"value", s.value}, {"label", label}};
+    Json entry = {{"index", s.index}, {"at", at}, {"value", s.value}, {"label", label}};
     const auto index = static_cast<std::size_t>(s.index);
-    entry["percent"] = part.empty() ? nlohmann::json() : nlohmann::json(part[index] * 100);
+    entry["percent"] = part.empty() ? Json() : Json(part[index] * 100);
     out.push_back(entry);
     if (quiet) continue;
     std::string where = std::to_string(s.index);
@@ -321,9 +321,9 @@ int run(const Options& o) {
   const std::vector<std::string> names = engine.output_names();
   if (!o.output_dir.empty()) write_outputs(o.output_dir, names, outputs);
 
-  nlohmann::json list = nlohmann::json::array();
+  Json list = Json::array();
   for (std::size_t i = 0; i < outputs.size(); i++) {
-    nlohmann::json entry = {
+    Json entry = {
         {"name", names[i]},
         {"dtype", name(outputs[i].dtype)},
         {"shape", std::vector<std::int64_t>(outputs[i].shape.begin(), outputs[i].shape.end())}};
@@ -341,7 +341,7 @@ int run(const Options& o) {
     std::cout << engine.clock() << ": " << shown_ms(best_ms) << ", " << engine.precision() << "\n";
     return exit_code::yes;
   }
-  nlohmann::json j = {
+  Json j = {
       {"model", o.engine.model.path},
       {"on", engine.where()},
       {"clock", engine.clock()},
@@ -349,8 +349,8 @@ int run(const Options& o) {
       {"threads", engine.threads()},
       {"ms", best_ms},
       {"outputs", list},
-      {"target", engine.target().empty() ? nlohmann::json() : nlohmann::json(engine.target())},
-      {"predicted_ms", predicted ? nlohmann::json(*predicted) : nlohmann::json()},
+      {"target", engine.target().empty() ? Json() : Json(engine.target())},
+      {"predicted_ms", predicted},
       {"warnings", warnings()}};
   if (const Timing* t = engine.timing()) j["latency_ms"] = t->total_ns / 1e6;
   print_json(j);

@@ -25,9 +25,9 @@ void warn(const std::string& text) {
 
 const std::vector<std::string>& warnings() { return said(); }
 
-void print_json(const nlohmann::json& j) {
+void print_json(const Json& j) {
   Progress::clear();
-  std::cout << j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  std::cout << j.text() << "\n";
 }
 
 std::string shown_ms(double ms) { return fmt::format("{:.3f} ms", ms); }

@@ -26,7 +26,7 @@ void with_file(const std::string& path, F&& f) {
 }
 
 /// One line on stdout. Bytes that are no UTF-8 are replaced; a number that is not finite is null.
-void print_json(const nlohmann::json&);
+void print_json(const Json&);
 
 /// "17.481 ms".
 std::string shown_ms(double);

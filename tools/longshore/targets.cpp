@@ -17,18 +17,18 @@ struct Options {
   bool json = false;
 };
 
-nlohmann::json rule_json(const Rule& r) {
-  nlohmann::json out = {{"supported", r.supported}};
+Json rule_json(const Rule& r) {
+  Json out = {{"supported", r.supported}};
   if (!r.dtypes.empty()) out["dtypes"] = r.dtypes;
   if (!r.any_activation) out["activations"] = r.activations;
-  for (const FactLimit& l : r.limits) out[l.fact] = {l.lowest, l.highest};
+  for (const FactLimit& l : r.limits) out[l.fact] = Json::array({l.lowest, l.highest});
   return out;
 }
 
-nlohmann::json target_json(const Target& t) {
-  nlohmann::json out = {{"name", t.name}, {"doc", t.doc}, {"file", t.file}};
+Json target_json(const Target& t) {
+  Json out = {{"name", t.name}, {"doc", t.doc}, {"file", t.file}};
   if (t.machine.present) {
-    nlohmann::json npu;
+    Json npu;
     for (const MachineField& f : machine_fields()) {
       const double v = machine_number(t.machine, f.key);
       const std::string section(f.key.substr(0, f.key.find('.'))),
@@ -104,7 +104,7 @@ int run(const Options& o) {
       show(t);
     return exit_code::yes;
   }
-  nlohmann::json list = nlohmann::json::array();
+  Json list = Json::array();
   for (const TargetName& n : target_names()) {
     // A broken file is named, and hides no other target.
     std::string doc;

@@ -166,7 +166,7 @@ int run(const Options& o) {
       warn("no case is named '" + name + "'");
   const std::vector<Verdict> verdicts = run_all(cases, o);
   std::size_t passed = 0, failed = 0, skipped = 0;
-  nlohmann::json list = nlohmann::json::array();
+  Json list = Json::array();
   for (std::size_t i = 0; i < cases.size(); i++) {
     const Verdict& v = verdicts[i];
     const char* result = v.skipped ? "skipped" : v.reason.empty() ? "passed" : "failed";
