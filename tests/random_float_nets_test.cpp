@@ -2,9 +2,11 @@
 // targets, simulated. Every layer must have the reference's bytes, and every output must be near
 // what the float net says.
 //
-//   LONGSHORE_FULL=1                5,000 nets instead of 300, and all are built instead of a
-//   quarter LONGSHORE_NETS=N                N nets LONGSHORE_NET=SEED              that one alone,
-//   printed before it runs (for crashes)
+//   LONGSHORE_FULL=1      5,000 nets instead of 300, and all are built instead of a quarter
+//
+//   LONGSHORE_NETS=N      N nets
+//
+//   LONGSHORE_NET=SEED    that one alone, printed before it runs (for crashes)
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -68,9 +70,9 @@ Run run_float(const Graph& g, const std::vector<std::vector<Tensor>>& samples) {
   return r;
 }
 
-/// How near 8 bits come at all, whoever quantises: each number of a value and of weights is off by
-/// up to one of 255 steps between the ends of what the tensor holds over all samples, drawn by
-/// `draw`.
+/// How near 8 bits come at all, whoever quantises, with 255 steps between the ends of what a tensor
+/// holds over all samples: draw 0 rounds each number of a value and of weights to a step (so that
+/// small ones become zero), the others put it off by up to one.
 std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<Tensor>>& samples,
                                  const Run& want, unsigned draw) {
   std::mt19937 random(draw);
@@ -87,7 +89,7 @@ std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<T
   const auto rounded = [&](const Tensor& t, float step) {
     if (t.dtype != DType::f32 || !(step > 0)) return t;
     std::vector<float> out(t.values<float>().begin(), t.values<float>().end());
-    for (float& x : out) x += off(random) * step;
+    for (float& x : out) x = draw == 0 ? std::round(x / step) * step : x + off(random) * step;
     return make_floats(t.shape, out);
   };
   std::map<ValueId, Tensor> weights;

@@ -315,8 +315,8 @@ class Parser {
         std::memcpy(&bytes[static_cast<std::size_t>(count) * size], bytes.data(), size);
     }
     if (count != n)
-      fail(Code::bad_model, "a constant of type ", print(t), " has ", count, " elements (text, byte ",
-           at_, ")");
+      fail(Code::bad_model, "a constant of type ", print(t), " has ", count,
+           " elements (text, byte ", at_, ")");
     return {t.dtype, *shape, make_blob(std::move(bytes))};
   }
 

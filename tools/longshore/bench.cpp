@@ -43,25 +43,24 @@ int run(const Options& o) {
   const std::optional<double> predicted = engine.predicted_ms();
   const bool fast = engine.where() != "reference";
   if (o.json) {
-    const Json j = {
-        {"model", o.engine.model.path},
-        {"precision", engine.precision()},
-        {"on", engine.where()},
-        {"clock", engine.clock()},
-        {"isa", fast ? Json(cpu::name(cpu::best_isa())) : Json()},
-        {"threads", engine.threads()},
-        {"runs", ms.size()},
-        {"min_ms", ms.front()},
-        {"median_ms", at(0.5)},
-        {"mean_ms", mean},
-        {"p90_ms", at(0.9)},
-        {"target", engine.target().empty() ? Json() : Json(engine.target())},
-        {"predicted_ms", predicted},
-        {"load_ms", load_ms},
-        {"arena_bytes", program ? program->arena_bytes : 0},
-        {"arena_lower_bound", program ? program->arena_lower_bound : 0},
-        {"context_bytes", engine.memory_bytes()},
-        {"warnings", warnings()}};
+    const Json j = {{"model", o.engine.model.path},
+                    {"precision", engine.precision()},
+                    {"on", engine.where()},
+                    {"clock", engine.clock()},
+                    {"isa", fast ? Json(cpu::name(cpu::best_isa())) : Json()},
+                    {"threads", engine.threads()},
+                    {"runs", ms.size()},
+                    {"min_ms", ms.front()},
+                    {"median_ms", at(0.5)},
+                    {"mean_ms", mean},
+                    {"p90_ms", at(0.9)},
+                    {"target", engine.target().empty() ? Json() : Json(engine.target())},
+                    {"predicted_ms", predicted},
+                    {"load_ms", load_ms},
+                    {"arena_bytes", program ? program->arena_bytes : 0},
+                    {"arena_lower_bound", program ? program->arena_lower_bound : 0},
+                    {"context_bytes", engine.memory_bytes()},
+                    {"warnings", warnings()}};
     print_json(j);
     return exit_code::yes;
   }

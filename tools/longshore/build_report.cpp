@@ -80,12 +80,12 @@ double latency_ms(const compile::Compiled& c) {
 Json to_json(const compile::Compiled& c) {
   const Placement& p = c.plan.placement;
   Json out = {{"target", p.target.name},
-                        {"npu_mac_share", p.npu_mac_share()},
-                        {"macs", p.macs()},
-                        {"latency_ms", latency_ms(c)},
-                        {"unpriced_nodes", std::ranges::count_if(p.nodes, unpriced)},
-                        {"arena_bytes", c.program.arena_bytes},
-                        {"random_calibration", c.random_calibration}};
+              {"npu_mac_share", p.npu_mac_share()},
+              {"macs", p.macs()},
+              {"latency_ms", latency_ms(c)},
+              {"unpriced_nodes", std::ranges::count_if(p.nodes, unpriced)},
+              {"arena_bytes", c.program.arena_bytes},
+              {"random_calibration", c.random_calibration}};
   if (p.target.machine.present) {
     for (int a = 0; a < activity_count; a++)
       out["split_ms"][name(Activity(a))] = c.timing.time.ns[a] * 1e-6;
@@ -107,17 +107,16 @@ Json to_json(const compile::Compiled& c) {
     for (const Reason& reason : reasons_of(c, i))
       reasons.push_back(
           {{"text", reason.text}, {"where", reason.where}, {"change", reason.change}});
-    Json entry = {
-        {"name", node.origin.name},
-        {"op", qualified_name(*node.op)},
-        {"unit", n.unit()},
-        {"form", n.form() ? n.form()->name : n.spec.form},
-        {"macs", n.macs},
-        {"latency_ms", unpriced(n) ? Json() : Json(node_ms(c, i))},
-        {"cpu_us", us_or_null(n.cpu_us())},
-        {"npu_us", us_or_null(n.npu_us())},
-        {"move_us", n.move_us},
-        {"reasons", reasons}};
+    Json entry = {{"name", node.origin.name},
+                  {"op", qualified_name(*node.op)},
+                  {"unit", n.unit()},
+                  {"form", n.form() ? n.form()->name : n.spec.form},
+                  {"macs", n.macs},
+                  {"latency_ms", unpriced(n) ? Json() : Json(node_ms(c, i))},
+                  {"cpu_us", us_or_null(n.cpu_us())},
+                  {"npu_us", us_or_null(n.npu_us())},
+                  {"move_us", n.move_us},
+                  {"reasons", reasons}};
     if (i < c.timing.layers.size()) {  // beside its own time
       entry["cache_us"] = c.timing.layers[i].time.of(Activity::cache) * 1e-3;
       entry["waiting_us"] = c.timing.layers[i].time.of(Activity::waiting) * 1e-3;

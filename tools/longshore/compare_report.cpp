@@ -129,16 +129,16 @@ Json to_json(const CompareReport& r, bool by_layer) {
   for (const NotCompared& m : r.missing)
     missing.push_back({{"value", m.value}, {"reason", m.reason}});
   Json j = {{"file", r.file},
-                      {"got", r.got},
-                      {"want", r.want},
-                      {"samples", r.samples},
-                      {"layers", nodes_of(r)},
-                      {"npu_layers", r.npu.size()},
-                      {"bytes_compared", t.bytes},
-                      {"different_bytes", t.different_bytes},
-                      {"different_layers", t.different_layers},
-                      {"first_difference", first},
-                      {"not_compared", missing}};
+            {"got", r.got},
+            {"want", r.want},
+            {"samples", r.samples},
+            {"layers", nodes_of(r)},
+            {"npu_layers", r.npu.size()},
+            {"bytes_compared", t.bytes},
+            {"different_bytes", t.different_bytes},
+            {"different_layers", t.different_layers},
+            {"first_difference", first},
+            {"not_compared", missing}};
   if (!by_layer) return j;
   Json list = Json::array();
   for (const LayerDifference& l : r.layers) {

@@ -214,13 +214,13 @@ int run(const Options& o) {
   const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, on),
                            o.compare ? engine_for(plain, on == "sim" ? "cpu" : on) : MakeEngine{});
   Json j = {{"model", o.model.path},
-                      {"data", data.name},
-                      {"samples", count},
-                      {"metric", "top1_percent"},
-                      {"value", percent(t.right, count)},
-                      {"right", t.right},
-                      {"on", on},
-                      {"precision", precision}};
+            {"data", data.name},
+            {"samples", count},
+            {"metric", "top1_percent"},
+            {"value", percent(t.right, count)},
+            {"right", t.right},
+            {"on", on},
+            {"precision", precision}};
   if (quantise) {
     j["calibrator"] = o.calibrate.quantize.calibrator;
     j["calibration_samples"] = report.samples;
@@ -230,8 +230,7 @@ int run(const Options& o) {
   if (o.compare) {
     j["float_value"] = percent(t.float_right, count);
     j["label_agreement_percent"] = percent(t.agrees, count);
-    j["output_sqnr_db"] =
-        t.noise > 0 ? Json(10 * std::log10(t.signal / t.noise)) : Json();
+    j["output_sqnr_db"] = t.noise > 0 ? Json(10 * std::log10(t.signal / t.noise)) : Json();
   }
   if (o.json) {
     j["warnings"] = warnings();

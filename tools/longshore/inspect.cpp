@@ -163,7 +163,8 @@ int run(const Options& o) {
     if (e.code() != Code::unsupported) throw;
     // A well-formed model that cannot run: the answer is no.
     if (o.json)
-      print_json({{"file", o.model.path}, {"runnable", false}, {"reasons", Json::array({e.what()})}});
+      print_json(
+          {{"file", o.model.path}, {"runnable", false}, {"reasons", Json::array({e.what()})}});
     else
       std::cout << o.model.path << "\n  cannot run: " << e.what() << "\n";
     return exit_code::no;

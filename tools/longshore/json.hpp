@@ -10,8 +10,8 @@
 
 namespace longshore {
 
-/// A JSON value: null, a boolean, number, string, array or object. nlohmann::json writes it, in json.cpp
-/// alone: its templates cost each file that names it seconds.
+/// A JSON value: null, a boolean, number, string, array or object. nlohmann::json writes it, in
+/// json.cpp alone: its templates cost each file that names it seconds.
 class Json {
  public:
   struct Field;
@@ -33,8 +33,7 @@ class Json {
   Json(const std::optional<T>& x) : Json(x ? Json(*x) : Json()) {}
   /// A map becomes an object, another container an array.
   template <std::ranges::input_range Range>
-    requires(!std::convertible_to<Range, std::string_view>)
-  Json(const Range& items) : Json() {
+  requires(!std::convertible_to<Range, std::string_view>) Json(const Range& items) : Json() {
     if constexpr (requires { typename Range::mapped_type; }) {
       *this = Json(std::initializer_list<Field>{});
       for (const auto& [name, x] : items) (*this)[name] = Json(x);

@@ -51,10 +51,10 @@ int predict_only(const Options& o) {
   require(timing.status(), path);
   if (o.json) {
     Json j = {{"model", path},
-                        {"latency_ms", timing->total_ns / 1e6},
-                        {"instructions", instructions},
-                        {"simulation_ms", spent.count()},
-                        {"warnings", warnings()}};
+              {"latency_ms", timing->total_ns / 1e6},
+              {"instructions", instructions},
+              {"simulation_ms", spent.count()},
+              {"warnings", warnings()}};
     for (int a = 0; a < activity_count; a++)
       j["split_ms"][name(Activity(a))] = timing->time.ns[a] / 1e6;
     print_json(j);
@@ -163,8 +163,7 @@ std::vector<std::int64_t> position_of(const Shape& shape, std::int64_t flat) {
 }
 
 /// The best `k` elements, on stdout unless `quiet`, and as JSON.
-Json show_top(const Tensor& t, int k, const std::vector<std::string>& labels,
-                        bool quiet) {
+Json show_top(const Tensor& t, int k, const std::vector<std::string>& labels, bool quiet) {
   const std::vector<double> part = probabilities(t);
   const bool one_row = t.shape.rank > 0 && t.shape[t.shape.rank - 1] == t.elements();
   Json out = Json::array();
@@ -341,17 +340,16 @@ int run(const Options& o) {
     std::cout << engine.clock() << ": " << shown_ms(best_ms) << ", " << engine.precision() << "\n";
     return exit_code::yes;
   }
-  Json j = {
-      {"model", o.engine.model.path},
-      {"on", engine.where()},
-      {"clock", engine.clock()},
-      {"precision", engine.precision()},
-      {"threads", engine.threads()},
-      {"ms", best_ms},
-      {"outputs", list},
-      {"target", engine.target().empty() ? Json() : Json(engine.target())},
-      {"predicted_ms", predicted},
-      {"warnings", warnings()}};
+  Json j = {{"model", o.engine.model.path},
+            {"on", engine.where()},
+            {"clock", engine.clock()},
+            {"precision", engine.precision()},
+            {"threads", engine.threads()},
+            {"ms", best_ms},
+            {"outputs", list},
+            {"target", engine.target().empty() ? Json() : Json(engine.target())},
+            {"predicted_ms", predicted},
+            {"warnings", warnings()}};
   if (const Timing* t = engine.timing()) j["latency_ms"] = t->total_ns / 1e6;
   print_json(j);
   return exit_code::yes;
