@@ -121,7 +121,8 @@ std::vector<double> plain_8_bits(const Graph& g, const std::vector<std::vector<T
   }
   std::vector<double> out;
   for (std::size_t o = 0; o < signal.size(); o++)
-    out.push_back(10 * std::log10(signal[o] / std::max(noise[o], 1e-300)));
+    out.push_back(std::isnan(noise[o]) ? -INFINITY  // out of a function's domain, by a step
+                                       : 10 * std::log10(signal[o] / std::max(noise[o], 1e-300)));
   return out;
 }
 
