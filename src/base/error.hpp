@@ -1,11 +1,10 @@
 #pragma once
-#include <concepts>
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 
 namespace longshore {
 
@@ -19,45 +18,10 @@ class Error : public std::runtime_error {
   Code code_;
 };
 
-/// A part of a message: text, a character or a number.
-class Part {
- public:
-  Part(std::string_view text) : kind_(Kind::text), text_(text) {}
-  Part(const std::string& text) : Part(std::string_view(text)) {}
-  Part(const char* text) : Part(std::string_view(text)) {}
-  Part(char c) : kind_(Kind::character), integer_(c) {}
-  template <std::signed_integral T>
-  Part(T x) : kind_(Kind::integer), integer_(x) {}
-  template <std::unsigned_integral T>
-  Part(T x) : kind_(Kind::natural), natural_(x) {}
-  template <std::floating_point T>
-  Part(T x) : kind_(Kind::real), real_(x) {}
-
-  void append_to(std::string&) const;
-
- private:
-  enum class Kind : unsigned char { text, character, integer, natural, real } kind_;
-  union {
-    std::string_view text_;
-    long long integer_;
-    unsigned long long natural_;
-    double real_;
-  };
-};
-
-/// One text of all. Compiled once, unlike what takes the parts in their own types.
-std::string joined(std::initializer_list<Part>);
-
-/// str("conv ", 3) == "conv 3"; real numbers in six digits. GCC 12 has no std::format.
-template <class... Ts>
-std::string str(const Ts&... parts) {
-  return joined({Part(parts)...});
-}
-
 /// The input is at fault: say what was expected, what was found, and where.
 template <class... Ts>
 [[noreturn]] void fail(Code code, const Ts&... parts) {
-  throw Error(code, joined({Part(parts)...}));
+  throw Error(code, str(parts...));
 }
 
 /// This program is at fault.
