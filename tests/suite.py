@@ -53,7 +53,9 @@ def command(arguments, **options):
     if done.returncode == 0:
         return Counts(passed=1)
     print(done.stdout[-8000:], flush=True)
-    return Counts(failures=[f"{name}: exit code {done.returncode}"])
+    # The summary is what people see of a long log.
+    error = next((": " + line[:200] for line in done.stdout.splitlines() if re.search(r"\berror: ", line)), "")
+    return Counts(failures=[f"{name}: exit code {done.returncode}{error}"])
 
 
 def build(preset, *targets):

@@ -56,6 +56,9 @@ found = suite.unit_tests("release", filter_="NoSuchTest.*")
 check.that(not found.passed and found.failures == ["release unit tests: none ran that NoSuchTest.* names"],
            "a filter that names none", found.failures)
 
+found = suite.command(["sh", "-c", "echo one; echo 'a.cpp:1:2: error: what it was'; exit 3"], name="build")
+check.that(found.failures == ["build: exit code 3: a.cpp:1:2: error: what it was"], "a compiler's error in the summary", found.failures)
+
 
 def verdict(script, sources, *flags):
     """The script's exit code and errors on a build folder that holds these sources as objects; {path: text}."""
