@@ -221,7 +221,7 @@ def parts(full):
     for path in sorted((ROOT / "tests/scripts").glob("*.py")):
         found.append((f"script {path.stem}", lambda path=path: script(path)))
     found += [
-        ("asan build", lambda: build("asan", "longshore_tests", *(f"fuzz_{path.stem}" for path in (ROOT / "fuzz").glob("*.cpp")))),
+        ("asan build", lambda: build("asan")),
         ("sanitizers", lambda: unit_tests("asan", timeout=2400)),
         ("fuzz", lambda: fuzz(60 if full else 5)),
     ]

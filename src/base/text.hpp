@@ -9,16 +9,16 @@ namespace longshore {
 /// A part of a message: text, a character or a number.
 class Part {
  public:
-  Part(std::string_view text) : kind_(Kind::text), text_(text) {}
-  Part(const std::string& text) : Part(std::string_view(text)) {}
-  Part(const char* text) : Part(std::string_view(text)) {}
-  Part(char c) : kind_(Kind::character), integer_(c) {}
+  explicit Part(std::string_view text) : kind_(Kind::text), text_(text) {}
+  explicit Part(const std::string& text) : Part(std::string_view(text)) {}
+  explicit Part(const char* text) : Part(std::string_view(text)) {}
+  explicit Part(char c) : kind_(Kind::character), integer_(c) {}
   template <std::signed_integral T>
-  Part(T x) : kind_(Kind::integer), integer_(x) {}
+  explicit Part(T x) : kind_(Kind::integer), integer_(x) {}
   template <std::unsigned_integral T>
-  Part(T x) : kind_(Kind::natural), natural_(x) {}
+  explicit Part(T x) : kind_(Kind::natural), natural_(x) {}
   template <std::floating_point T>
-  Part(T x) : kind_(Kind::real), real_(x) {}
+  explicit Part(T x) : kind_(Kind::real), real_(x) {}
 
   void append_to(std::string&) const;
 

@@ -1,6 +1,6 @@
 // What commands print for scripts to read.
 #pragma once
-#include <cstdint>
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <optional>
