@@ -267,6 +267,7 @@ class Parser {
     return v;
   }
 
+  /// One element of a constant.
   template <class T>
   T element() {
     if constexpr (std::is_same_v<T, Bool8>) {

@@ -1,5 +1,6 @@
 #include "json.hpp"
 
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <variant>
