@@ -2,6 +2,7 @@
 // here, and hours where two such walks meet; the rest takes seconds.
 #include <gtest/gtest.h>
 
+#include "base/sanitizer.hpp"
 #include "measure/compare.hpp"
 #include "optimize/optimize.hpp"
 #include "quantize/quantize.hpp"
@@ -10,7 +11,8 @@
 namespace longshore::tests {
 namespace {
 
-constexpr int length = 20000;
+// Sanitizers make all of it slower, and what they look for does not wait for the length.
+constexpr int length = address_sanitizer ? 2000 : 20000;
 
 /// Of every five nodes three become one: each pass has thousands of rewrites.
 Graph long_chain() {

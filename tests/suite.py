@@ -1,9 +1,9 @@
 """Runs every kind of test that the project has and adds them up.
 
-The parts, in order: the layer table, the format, the release build, its unit tests, what its objects may not hold, the
-smallest runtime, clang-tidy on changed files, the models, comparisons with other engines (tests/oracle/*.py), scripts
-(tests/scripts/*), the same unit tests under sanitizers, built by clang, and some seconds of each fuzz target; with --full
-also the tests of threads under the thread sanitizer. A part prints what it found; the last line counts all of them.
+The parts, in order: the release build, and beside it the models, the layer table and the format; its unit tests, what its
+objects may not hold, the smallest runtime, clang-tidy on changed files, comparisons with other engines (tests/oracle/*.py),
+scripts (tests/scripts/*), the same unit tests under sanitizers, built by clang, and some seconds of each fuzz target; with
+--full also the tests of threads under the thread sanitizer. A part prints what it found; the last line counts all of them.
 
 With --strict, as CI runs it, what could not run is a failure. Only four reasons to skip are good there: the machine lacks
 a CPU's instructions, the address sanitizer's allocator hides what the test counts, the test reads a folder `shared/` that
@@ -31,15 +31,16 @@ GOOD_REASONS = (r"this machine has no \w+", r": the address sanitizer \w+ ", r"\
 
 
 class Counts:
-    """Passed, failed and skipped, with a line for each failure and each reason to skip."""
+    """Passed, failed and skipped, with a line for each failure and each reason to skip, and the output worth showing."""
 
-    def __init__(self, passed=0, failures=(), skips=()):
-        self.passed, self.failures, self.skips = passed, list(failures), list(skips)
+    def __init__(self, passed=0, failures=(), skips=(), output=""):
+        self.passed, self.failures, self.skips, self.output = passed, list(failures), list(skips), output
 
     def add(self, other):
         self.passed += other.passed
         self.failures += other.failures
         self.skips += other.skips
+        self.output += other.output
 
 
 def command(arguments, **options):
@@ -52,10 +53,9 @@ def command(arguments, **options):
         return Counts(failures=[f"{name}: stopped after {late.timeout} s"])
     if done.returncode == 0:
         return Counts(passed=1)
-    print(done.stdout[-8000:], flush=True)
     # The summary is what people see of a long log.
     error = next((": " + line[:200] for line in done.stdout.splitlines() if re.search(r"\berror: ", line)), "")
-    return Counts(failures=[f"{name}: exit code {done.returncode}{error}"])
+    return Counts(failures=[f"{name}: exit code {done.returncode}{error}"], output=done.stdout[-8000:] + "\n")
 
 
 def build(preset, *targets):
@@ -68,8 +68,7 @@ def script(path):
     skips = [f"{path.name}: {line[5:]}" for line in done.stdout.splitlines() if line.startswith("SKIP ")]
     if done.returncode == 0:
         return Counts(passed=1, skips=skips)
-    print(done.stdout[-8000:], flush=True)
-    return Counts(failures=[f"{path.name}: exit code {done.returncode}"], skips=skips)
+    return Counts(failures=[f"{path.name}: exit code {done.returncode}"], skips=skips, output=done.stdout[-8000:] + "\n")
 
 
 def fuzz(seconds):
@@ -123,7 +122,7 @@ def unit_tests(preset, timeout=1500, filter_=None, environment=None):
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
         for index, (code, output, report) in enumerate(pool.map(shard, range(CORES))):
             if report is None:
-                print(output[-8000:])
+                total.output += output[-8000:] + "\n"
                 total.failures.append(f"{preset} unit tests, shard {index}: no report, exit code {code}")
                 continue
             failed = 0
@@ -138,7 +137,7 @@ def unit_tests(preset, timeout=1500, filter_=None, environment=None):
                 elif test.get("result") == "completed":
                     total.passed += 1
             if failed or code != 0:
-                print(output[-12000:], flush=True)
+                total.output += output[-12000:] + "\n"
             if code != 0 and not failed:
                 total.failures.append(f"{preset} unit tests, shard {index}: exit code {code}")
     if not total.passed:
@@ -147,11 +146,17 @@ def unit_tests(preset, timeout=1500, filter_=None, environment=None):
 
 
 def plain_commands():
-    """The compile commands of the release build without GCC's precompiled headers: clang cannot read those, and a file that
-    leans on them for what it does not include itself must be found."""
-    return [dict(entry, command=re.sub(r" -include \S+/cmake_pch\.hxx\b", "", entry["command"]))
-            for entry in json.load(open(ROOT / "build/release/compile_commands.json"))
-            if "cmake_pch" not in entry["file"]]
+    """The compile commands of the release build, one for each file of a group, without GCC's precompiled headers: clang
+    cannot read those, and a file that leans on them for what it does not include itself must be found."""
+    commands = []
+    for entry in json.load(open(ROOT / "build/release/compile_commands.json")):
+        if "cmake_pch" in entry["file"]:
+            continue
+        plain = re.sub(r" -include \S+/cmake_pch\.hxx\b", "", entry["command"])
+        group = pathlib.Path(entry["file"])
+        members = re.findall(r'#include "(.*)"', group.read_text()) if "/Unity/" in entry["file"] else [entry["file"]]
+        commands += [dict(entry, file=file, command=plain.replace(entry["file"], file)) for file in members]
+    return commands
 
 
 def changed_files():
@@ -172,9 +177,8 @@ def clang_tidy(full):
     commands.write_text(json.dumps(plain_commands()))
     known = {entry["file"] for entry in plain_commands()}
     files = [f for f in changed_files() if str(ROOT / f) in known]
-    chosen = random.Random(SEED).sample(files, min(len(files), 60 if full else 15))
-    print(f"clang-tidy: {len(chosen)} of {len(files)} changed files", flush=True)
-    total = Counts()
+    chosen = random.Random(SEED).sample(files, min(len(files), 60 if full else 8))
+    total = Counts(output=f"{len(chosen)} of {len(files)} changed files\n")
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
         for found in pool.map(lambda f: command(["clang-tidy", "-p", commands.parent, "--quiet", f]), chosen):
             total.add(found)
@@ -196,39 +200,43 @@ def oracle(script, full):
             total.failures.append(f"{script.name}: {line[5:]}")
         elif line.startswith("SKIP "):
             total.skips.append(f"{script.name}: {line[5:]}")
-    print(done.stdout[-6000:], flush=True)
+    total.output = done.stdout[-6000:] + "\n"
     if done.returncode != 0 and not total.failures:
         total.failures.append(f"{script.name}: exit code {done.returncode}")
     return total
 
 
-def parts(full):
-    """Everything that runs, in order: a name and a function that gives Counts."""
+def stages(full):
+    """Everything that runs, in order: lists of parts that may run beside each other, each a name and a function that gives
+    Counts. What uses all cores by itself stands alone."""
+    def oracles():
+        return [(f"oracle {path.stem}", lambda path=path: oracle(path, full)) for path in sorted((ROOT / "tests/oracle").glob("*.py"))]
+
+    def scripts():
+        return [(f"script {path.stem}", lambda path=path: script(path)) for path in sorted((ROOT / "tests/scripts").glob("*.py"))]
+
     found = [
-        ("layers", lambda: command([ROOT / "script/check_layers"])),
-        ("format", lambda: command(["bash", "-c", "git ls-files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror"],
-                                   name="clang-format")),
-        ("release build", lambda: build("release")),
-        ("unit tests", lambda: unit_tests("release")),
-        ("instruction sets", lambda: command([ROOT / "script/check_isa"])),
-        ("linkage", lambda: command([ROOT / "script/check_linkage"])),
-        ("smallest runtime", lambda: build("runtime")),
-        ("clang-tidy", lambda: clang_tidy(full)),
-        ("models", lambda: command([ROOT / "script/models"], name="script/models")),
-    ]
-    for path in sorted((ROOT / "tests/oracle").glob("*.py")):
-        found.append((f"oracle {path.stem}", lambda path=path: oracle(path, full)))
-    for path in sorted((ROOT / "tests/scripts").glob("*.py")):
-        found.append((f"script {path.stem}", lambda path=path: script(path)))
-    found += [
-        ("asan build", lambda: build("asan")),
-        ("sanitizers", lambda: unit_tests("asan", timeout=2400)),
-        ("fuzz", lambda: fuzz(60 if full else 5)),
+        # The models come from the network while the compiler works.
+        [("release build", lambda: build("release")),
+         ("models", lambda: command([ROOT / "script/models"], name="script/models")),
+         ("layers", lambda: command([ROOT / "script/check_layers"])),
+         ("format", lambda: command(["bash", "-c", "git ls-files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror"],
+                                    name="clang-format"))],
+        [("unit tests", lambda: unit_tests("release"))],
+        [("instruction sets", lambda: command([ROOT / "script/check_isa"])),
+         ("linkage", lambda: command([ROOT / "script/check_linkage"]))],
+        [("smallest runtime", lambda: build("runtime"))],
+        [("clang-tidy", lambda: clang_tidy(full))],
+        oracles(),
+        scripts(),
+        [("asan build", lambda: build("asan"))],
+        [("sanitizers", lambda: unit_tests("asan", timeout=2400))],
+        [("fuzz", lambda: fuzz(60 if full else 5))],
     ]
     if full:
         found += [
-            ("tsan build", lambda: build("tsan", "longshore_tests")),
-            ("thread sanitizer", lambda: unit_tests("tsan", timeout=2400, filter_="Threads.*:WeightsOnce.*")),
+            [("tsan build", lambda: build("tsan", "longshore_tests"))],
+            [("thread sanitizer", lambda: unit_tests("tsan", timeout=2400, filter_="Threads.*:WeightsOnce.*"))],
         ]
     return found
 
@@ -251,17 +259,26 @@ def main():
     if options.full:
         os.environ["LONGSHORE_FULL"] = "1"
 
-    total = Counts()
-    for name, run in parts(options.full):
-        if options.only and options.only not in name:
-            continue
-        print(f"== {name}", flush=True)
+    def timed(part):
+        name, run = part
         start = time.monotonic()
-        found = run()
-        total.add(found)
-        print(f"   {found.passed} passed, {len(found.failures)} failed, {len(found.skips)} skipped "
-              f"({time.monotonic() - start:.0f} s)", flush=True)
-        if "build" in name and found.failures:
+        return name, run(), time.monotonic() - start
+
+    total = Counts()
+    for stage in stages(options.full):
+        chosen = [(name, run) for name, run in stage if not options.only or options.only in name]
+        if not chosen:
+            continue
+        print(f"== {', '.join(name for name, _ in chosen)}", flush=True)
+        build_failed = False
+        with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+            for done in concurrent.futures.as_completed([pool.submit(timed, part) for part in chosen]):
+                name, found, seconds = done.result()
+                total.add(found)
+                print(f"{found.output}   {name}: {found.passed} passed, {len(found.failures)} failed, {len(found.skips)} skipped "
+                      f"({seconds:.0f} s)", flush=True)
+                build_failed = build_failed or ("build" in name and bool(found.failures))
+        if build_failed:
             break
 
     paths = sorted({match for skip in total.skips for match in re.findall(r"this machine has no (\w+)", skip)})

@@ -4,5 +4,13 @@
 /// The operators that change nothing but the representation: floats to codes, codes to floats,
 /// codes to other codes.
 namespace longshore::ops {
-extern const OpDef op_longshore_quantize, op_longshore_dequantize, op_longshore_requantize;
+namespace op_longshore_quantize {
+extern const OpDef definition;
 }
+namespace op_longshore_dequantize {
+extern const OpDef definition;
+}
+namespace op_longshore_requantize {
+extern const OpDef definition;
+}
+}  // namespace longshore::ops

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_abs {
 namespace {
 
 template <class T>
@@ -13,7 +13,7 @@ T absolute(T x) {
 
 }  // namespace
 
-extern constinit const OpDef op_abs = {
+extern constinit const OpDef definition = {
     .name = "Abs",
     .doc = "y = |x|. The smallest integer stays itself.",
     .since = 13,
@@ -29,4 +29,4 @@ extern constinit const OpDef op_abs = {
                  "(x: u8[4]) { y = Abs(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_abs

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_acos {
 
-extern constinit const OpDef op_acos = {
+extern constinit const OpDef definition = {
     .name = "Acos",
     .doc = "The inverse cosine, in radians.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_acos = {
     .examples = {"(x: f32[2,5]) { y = Acos(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_acos

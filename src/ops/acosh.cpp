@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_acosh {
 
-extern constinit const OpDef op_acosh = {
+extern constinit const OpDef definition = {
     .name = "Acosh",
     .doc = "The inverse hyperbolic cosine.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_acosh = {
     .examples = {"(x: f32[2,5]) { y = Acosh(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_acosh

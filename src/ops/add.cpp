@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_add {
 
-extern constinit const OpDef op_add = {
+extern constinit const OpDef definition = {
     .name = "Add",
     .doc = "y = a + b, broadcast as numpy does. Integers wrap around.",
     .since = 14,
@@ -22,4 +22,4 @@ extern constinit const OpDef op_add = {
                  "(a: i64[2]) { y = Add(a, i64[]{3}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_add

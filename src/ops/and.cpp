@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_and {
 
-extern constinit const OpDef op_and = {
+extern constinit const OpDef definition = {
     .name = "And",
     .doc = "True where both are.",
     .since = 7,
@@ -16,4 +16,4 @@ extern constinit const OpDef op_and = {
     .examples = {"(a: bool[2,3], b: bool[3]) { y = And(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_and

@@ -1,8 +1,8 @@
 #include "ops/arg_extreme.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_arg_max {
 
-extern constinit const OpDef op_arg_max = {
+extern constinit const OpDef definition = {
     .name = "ArgMax",
     .doc =
         "Where the largest element along the axis is: the first such, or the last with "
@@ -19,4 +19,4 @@ extern constinit const OpDef op_arg_max = {
          "(x: u8[2,3]) { y = ArgMax(x, axis=-1, keepdims=0, select_last_index=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_arg_max

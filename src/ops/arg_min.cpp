@@ -1,8 +1,8 @@
 #include "ops/arg_extreme.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_arg_min {
 
-extern constinit const OpDef op_arg_min = {
+extern constinit const OpDef definition = {
     .name = "ArgMin",
     .doc =
         "Where the smallest element along the axis is: the first such, or the last with "
@@ -19,4 +19,4 @@ extern constinit const OpDef op_arg_min = {
          "(x: u8[2,3]) { y = ArgMin(x, axis=-1, keepdims=0, select_last_index=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_arg_min

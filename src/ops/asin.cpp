@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_asin {
 
-extern constinit const OpDef op_asin = {
+extern constinit const OpDef definition = {
     .name = "Asin",
     .doc = "The inverse sine, in radians.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_asin = {
     .examples = {"(x: f32[2,5]) { y = Asin(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_asin

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_asinh {
 
-extern constinit const OpDef op_asinh = {
+extern constinit const OpDef definition = {
     .name = "Asinh",
     .doc = "The inverse hyperbolic sine.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_asinh = {
     .examples = {"(x: f32[2,5]) { y = Asinh(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_asinh

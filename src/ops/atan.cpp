@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_atan {
 
-extern constinit const OpDef op_atan = {
+extern constinit const OpDef definition = {
     .name = "Atan",
     .doc = "The inverse tangent, in radians.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_atan = {
     .examples = {"(x: f32[2,5]) { y = Atan(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_atan

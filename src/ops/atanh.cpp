@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_atanh {
 
-extern constinit const OpDef op_atanh = {
+extern constinit const OpDef definition = {
     .name = "Atanh",
     .doc = "The inverse hyperbolic tangent.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_atanh = {
     .examples = {"(x: f32[2,5]) { y = Atanh(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_atanh

@@ -1,8 +1,8 @@
 #include "ops/codes.hpp"
 #include "ops/pool.hpp"
 
-namespace longshore::ops {
-extern const OpDef op_average_pool;
+namespace longshore::ops::op_average_pool {
+extern const OpDef definition;
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -32,7 +32,7 @@ Status eval(EvalContext& c) noexcept {
 Status eval_codes(EvalContext& c) noexcept {
   const TensorView& x = c.input(0);
   const QuantView from = x.quant, to = c.output_quant(0);
-  if (from.count != 1 || to.count != 1) return eval_dequantised(op_average_pool, c);
+  if (from.count != 1 || to.count != 1) return eval_dequantised(definition, c);
   const bool padding = c.attributes.integer("count_include_pad", 0) != 0;
   Window w;
   LONGSHORE_TRY(pool_window(c.attributes, x.shape, w));
@@ -64,7 +64,7 @@ FormSpec form(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_average_pool = {
+extern constinit const OpDef definition = {
     .name = "AveragePool",
     .doc =
         "The mean of each window: over the elements inside the input, or inside the padded input.",
@@ -93,4 +93,4 @@ extern constinit const OpDef op_average_pool = {
                  "kernel_shape=[3,3]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_average_pool

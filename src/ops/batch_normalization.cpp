@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "ops/norm.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_batch_normalization {
 namespace {
 
 /// Before opset 14 further outputs were for training only; `is_test` and `spatial` are history.
@@ -74,7 +74,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_batch_normalization = {
+extern constinit const OpDef definition = {
     .name = "BatchNormalization",
     .doc =
         "y = (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel; training_mode takes "
@@ -102,4 +102,4 @@ extern constinit const OpDef op_batch_normalization = {
                  "y, rm, rv }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_batch_normalization

@@ -3,7 +3,7 @@
 #include "ops/copy.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_bit_cast {
 namespace {
 
 void infer(InferContext& c) {
@@ -18,7 +18,7 @@ void infer(InferContext& c) {
 
 }  // namespace
 
-extern constinit const OpDef op_bit_cast = {
+extern constinit const OpDef definition = {
     .name = "BitCast",
     .doc = "The same bits as another element type of the same width.",
     .since = 26,
@@ -31,4 +31,4 @@ extern constinit const OpDef op_bit_cast = {
     .examples = {"(x: f32[2,3]) { y = BitCast(x, to=6) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_bit_cast

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_bit_shift {
 namespace {
 
 using Types = TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
@@ -19,7 +19,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_bit_shift = {
+extern constinit const OpDef definition = {
     .name = "BitShift",
     .doc = "a shifted left or right by b bits; a shift by the width or more gives 0.",
     .since = 11,
@@ -33,4 +33,4 @@ extern constinit const OpDef op_bit_shift = {
     .examples = {"(a: u8[2,3], b: u8[3]) { y = BitShift(a, b, direction=\"LEFT\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_bit_shift

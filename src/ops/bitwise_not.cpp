@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_bitwise_not {
 
-extern constinit const OpDef op_bitwise_not = {
+extern constinit const OpDef definition = {
     .name = "BitwiseNot",
     .doc = "Every bit of an integer turned round.",
     .since = 18,
@@ -14,4 +14,4 @@ extern constinit const OpDef op_bitwise_not = {
     .examples = {"(x: i32[4]) { y = BitwiseNot(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_bitwise_not

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_bitwise_or {
 
-extern constinit const OpDef op_bitwise_or = {
+extern constinit const OpDef definition = {
     .name = "BitwiseOr",
     .doc = "The bits that either has.",
     .since = 18,
@@ -14,4 +14,4 @@ extern constinit const OpDef op_bitwise_or = {
     .examples = {"(a: i32[2,3], b: i32[3]) { y = BitwiseOr(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_bitwise_or

@@ -1,13 +1,13 @@
 #include "ops/cosine_window.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_blackman_window {
 namespace {
 
 Status eval(EvalContext& c) noexcept { return eval_cosine_window(c, 0.42, 0.5, 0.08); }
 
 }  // namespace
 
-extern constinit const OpDef op_blackman_window = {
+extern constinit const OpDef definition = {
     .name = "BlackmanWindow",
     .doc = "A Blackman window of the size given.",
     .since = 17,
@@ -20,4 +20,4 @@ extern constinit const OpDef op_blackman_window = {
                  "() { y = BlackmanWindow(i32[]{1}, periodic=0, output_datatype=11) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_blackman_window

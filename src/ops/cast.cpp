@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_cast {
 namespace {
 
 void infer(InferContext& c) {
@@ -17,7 +17,7 @@ void infer(InferContext& c) {
 
 }  // namespace
 
-extern constinit const OpDef op_cast = {
+extern constinit const OpDef definition = {
     .name = "Cast",
     .doc = "x as another element type. Float to integer saturates and NaN gives 0.",
     .since = 25,
@@ -35,4 +35,4 @@ extern constinit const OpDef op_cast = {
                  "(x: f16[3]) { y = Cast(x, to=17, saturate=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_cast

@@ -1,7 +1,7 @@
 #include "ops/cast.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_cast_like {
 namespace {
 
 void infer(InferContext& c) {
@@ -12,7 +12,7 @@ void infer(InferContext& c) {
 
 }  // namespace
 
-extern constinit const OpDef op_cast_like = {
+extern constinit const OpDef definition = {
     .name = "CastLike",
     .doc = "x as the element type of another tensor, by the rules of Cast.",
     .since = 25,
@@ -25,4 +25,4 @@ extern constinit const OpDef op_cast_like = {
     .examples = {"(x: f32[2,5], like: i8[1]) { y = CastLike(x, like) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_cast_like

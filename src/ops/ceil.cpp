@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_ceil {
 
-extern constinit const OpDef op_ceil = {
+extern constinit const OpDef definition = {
     .name = "Ceil",
     .doc = "The smallest whole number that is not less than x.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_ceil = {
     .examples = {"(x: f32[2,5]) { y = Ceil(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ceil

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_celu {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -11,7 +11,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_celu = {
+extern constinit const OpDef definition = {
     .name = "Celu",
     .doc = "y = max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).",
     .since = 12,
@@ -27,4 +27,4 @@ extern constinit const OpDef op_celu = {
     .examples = {"(x: f32[2,5]) { y = Celu(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_celu

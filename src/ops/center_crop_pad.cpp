@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_center_crop_pad {
 namespace {
 
 /// The axes that `shape` speaks of; default: all.
@@ -73,7 +73,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_center_crop_pad = {
+extern constinit const OpDef definition = {
     .name = "CenterCropPad",
     .doc = "Cuts or fills with zeros on both sides of each axis until it has the size wanted.",
     .since = 18,
@@ -86,4 +86,4 @@ extern constinit const OpDef op_center_crop_pad = {
                  "(x: u8[2,5,3]) { y = CenterCropPad(x, i64[2]{2, 4}, axes=[-2,2]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_center_crop_pad

@@ -2,7 +2,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_clip {
 namespace {
 
 /// Before opset 11 the bounds were attributes.
@@ -58,7 +58,7 @@ std::optional<Activation> activation(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_clip = {
+extern constinit const OpDef definition = {
     .name = "Clip",
     .doc = "y = min(max(x, min), max); either bound may be absent. NaN stays NaN.",
     .since = 13,
@@ -79,4 +79,4 @@ extern constinit const OpDef op_clip = {
                  "(x: f16[4], a: f16[]) { y = Clip(x, a) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_clip

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_compress {
 namespace {
 
 void infer(InferContext& c) {
@@ -46,7 +46,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_compress = {
+extern constinit const OpDef definition = {
     .name = "Compress",
     .doc =
         "The slices of the axis (or the elements of the flattened tensor) whose condition holds.",
@@ -60,4 +60,4 @@ extern constinit const OpDef op_compress = {
                  "(x: i64[2,3], c: bool[5]) { y = Compress(x, c) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_compress

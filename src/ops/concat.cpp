@@ -1,8 +1,8 @@
 #include "ir/quantised.hpp"
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
-extern const OpDef op_concat;
+namespace longshore::ops::op_concat {
+extern const OpDef definition;
 namespace {
 
 void infer(InferContext& c) {
@@ -98,7 +98,7 @@ Status eval_codes(EvalContext& c) noexcept {
   if (same) return eval(c);
   for (const TensorView& x : c.inputs)
     if ((x.quant.count == 0 && x.dtype != DType::f32) || to.count == 0)
-      return eval_dequantised(op_concat, c);
+      return eval_dequantised(definition, c);
   Shape out;
   int axis = 0;
   LONGSHORE_TRY(joined(c, out, axis));
@@ -141,7 +141,7 @@ std::int64_t first_dim(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_concat = {
+extern constinit const OpDef definition = {
     .name = "Concat",
     .doc = "The inputs one after the other along the axis.",
     .since = 13,
@@ -166,4 +166,4 @@ extern constinit const OpDef op_concat = {
                  "Concat(a, b, axis=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_concat

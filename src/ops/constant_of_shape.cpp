@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_constant_of_shape {
 namespace {
 
 DType element_type(const Attributes& a) {
@@ -52,7 +52,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_constant_of_shape = {
+extern constinit const OpDef definition = {
     .name = "ConstantOfShape",
     .doc = "A tensor of the shape given, filled with one value; by default f32 zeros.",
     .since = 25,
@@ -66,4 +66,4 @@ extern constinit const OpDef op_constant_of_shape = {
                  "() { y = ConstantOfShape(i64[0]{}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_constant_of_shape

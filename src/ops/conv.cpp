@@ -1,7 +1,7 @@
 #include "ops/conv.hpp"
 
-namespace longshore::ops {
-extern const OpDef op_conv;
+namespace longshore::ops::op_conv {
+extern const OpDef definition;
 namespace {
 
 void infer(InferContext& c) { infer_conv_as(c, 0, 1, c.input(0).dtype); }
@@ -9,13 +9,13 @@ std::size_t scratch(const ScratchContext& c) noexcept {
   return conv_scratch(c.attributes, c.inputs[0], c.inputs[1]);
 }
 Status eval(EvalContext& c) noexcept { return eval_conv(c, {}); }
-Status eval_codes(EvalContext& c) noexcept { return eval_conv_quantised(c, op_conv, {}); }
+Status eval_codes(EvalContext& c) noexcept { return eval_conv_quantised(c, definition, {}); }
 void facts(const NodeTypes& n, Facts& f) { conv_facts_as(n, 1, f); }
 std::int64_t macs(const NodeTypes& n) { return conv_macs_as(n, 1); }
 
 }  // namespace
 
-extern constinit const OpDef op_conv = {
+extern constinit const OpDef definition = {
     .name = "Conv",
     .doc =
         "Convolution over one to three spatial dims, with padding, strides, dilations and groups.",
@@ -50,4 +50,4 @@ extern constinit const OpDef op_conv = {
                  "pads=[1,1,1,1]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_conv

@@ -1,6 +1,6 @@
 #include "ops/conv.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_conv_integer {
 namespace {
 
 void infer(InferContext& c) { infer_conv_as(c, 0, 1, DType::i32); }
@@ -36,7 +36,7 @@ constexpr Types bytes = types(DType::i8, DType::u8);
 
 }  // namespace
 
-extern constinit const OpDef op_conv_integer = {
+extern constinit const OpDef definition = {
     .name = "ConvInteger",
     .doc = "Convolution of 8-bit integers less their zero points, in int32.",
     .since = 10,
@@ -55,4 +55,4 @@ extern constinit const OpDef op_conv_integer = {
                  "-2}, pads=[1,1,1,1]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_conv_integer

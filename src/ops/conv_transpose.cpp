@@ -1,6 +1,6 @@
 #include "ops/conv.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_conv_transpose {
 namespace {
 
 /// As a window that slides over the OUTPUT: `in` is the output's size, `out` the input's.
@@ -241,7 +241,7 @@ std::int64_t macs(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_conv_transpose = {
+extern constinit const OpDef definition = {
     .name = "ConvTranspose",
     .doc = "The transposed convolution: each input element spreads over a window of the output.",
     .since = 22,
@@ -275,4 +275,4 @@ extern constinit const OpDef op_conv_transpose = {
                  "strides=[3,2]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_conv_transpose

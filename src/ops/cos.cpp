@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_cos {
 
-extern constinit const OpDef op_cos = {
+extern constinit const OpDef definition = {
     .name = "Cos",
     .doc = "The cosine of an angle in radians.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_cos = {
     .examples = {"(x: f32[2,5]) { y = Cos(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_cos

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_cosh {
 
-extern constinit const OpDef op_cosh = {
+extern constinit const OpDef definition = {
     .name = "Cosh",
     .doc = "The hyperbolic cosine.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_cosh = {
     .examples = {"(x: f32[2,5]) { y = Cosh(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_cosh

@@ -1,8 +1,8 @@
 #include "ops/cumulative.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_cum_prod {
 
-extern constinit const OpDef op_cum_prod = {
+extern constinit const OpDef definition = {
     .name = "CumProd",
     .doc = "The running product along an axis.",
     .since = 26,
@@ -20,4 +20,4 @@ extern constinit const OpDef op_cum_prod = {
                  "(x: i32[5]) { y = CumProd(x, i32[1]{-1}, exclusive=1, reverse=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_cum_prod

@@ -1,8 +1,8 @@
 #include "ops/cumulative.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_cum_sum {
 
-extern constinit const OpDef op_cum_sum = {
+extern constinit const OpDef definition = {
     .name = "CumSum",
     .doc = "The running sum along an axis.",
     .since = 14,
@@ -20,4 +20,4 @@ extern constinit const OpDef op_cum_sum = {
                  "(x: i32[5]) { y = CumSum(x, i32[1]{-1}, exclusive=1, reverse=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_cum_sum

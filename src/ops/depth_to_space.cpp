@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_depth_to_space {
 namespace {
 
 void infer(InferContext& c) {
@@ -42,7 +42,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_depth_to_space = {
+extern constinit const OpDef definition = {
     .name = "DepthToSpace",
     .doc =
         "Channels become blocks of pixels: DCR takes the block position from the outer channels, "
@@ -62,4 +62,4 @@ extern constinit const OpDef op_depth_to_space = {
                  "(x: u8[1,8,2,3]) { y = DepthToSpace(x, blocksize=2, mode=\"CRD\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_depth_to_space

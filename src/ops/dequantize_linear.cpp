@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "ops/block_quant.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_dequantize_linear {
 namespace {
 
 constexpr Types code_types = types(DType::u8, DType::i8, DType::u16, DType::i16, DType::i32) |
@@ -38,7 +38,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_dequantize_linear = {
+extern constinit const OpDef definition = {
     .name = "DequantizeLinear",
     .doc = "x = (q - zero_point) * scale, by tensor, axis or block.",
     .since = 25,
@@ -63,4 +63,4 @@ extern constinit const OpDef op_dequantize_linear = {
                  "(x: i32[3]) { y = DequantizeLinear(x, f32[]{2}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_dequantize_linear

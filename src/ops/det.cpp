@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_det {
 namespace {
 
 void infer(InferContext& c) {
@@ -65,7 +65,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_det = {
+extern constinit const OpDef definition = {
     .name = "Det",
     .doc = "The determinants of the square matrices in the last two dims.",
     .since = 22,
@@ -78,4 +78,4 @@ extern constinit const OpDef op_det = {
     .examples = {"(x: f32[2,3,3]) { y = Det(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_det

@@ -3,7 +3,7 @@
 
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_dft {
 namespace {
 
 // Before 20, the axis is an attribute whose default is 1.
@@ -108,7 +108,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_dft = {
+extern constinit const OpDef definition = {
     .name = "DFT",
     .doc =
         "The discrete Fourier transform along an axis, or its inverse; the last axis holds real "
@@ -128,4 +128,4 @@ extern constinit const OpDef op_dft = {
                  "(x: f64[2,3,4,2]) { y = DFT(x, i64[]{6}, i64[]{1}, inverse=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_dft

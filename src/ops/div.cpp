@@ -2,7 +2,7 @@
 #include "ops/divide.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_div {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -16,7 +16,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_div = {
+extern constinit const OpDef definition = {
     .name = "Div",
     .doc = "y = a / b, broadcast as numpy does. Integers truncate; division by zero is an error.",
     .since = 14,
@@ -37,4 +37,4 @@ extern constinit const OpDef op_div = {
                  "(a: i32[2,3]) { y = Div(a, i32[]{3}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_div

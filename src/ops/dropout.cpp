@@ -4,7 +4,7 @@
 #include "ops/copy.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_dropout {
 namespace {
 
 /// The ratio was an attribute before opset 12 and does nothing in inference.
@@ -35,7 +35,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_dropout = {
+extern constinit const OpDef definition = {
     .name = "Dropout",
     .doc = "Inference drops nothing: the output is the input and the mask is true everywhere.",
     .since = 22,
@@ -64,4 +64,4 @@ extern constinit const OpDef op_dropout = {
     .examples = {"(x: f32[2,3]) { y, m = Dropout(x) return y, m }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_dropout

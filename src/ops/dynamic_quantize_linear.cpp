@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "tensor/requantise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_dynamic_quantize_linear {
 namespace {
 
 void infer(InferContext& c) {
@@ -40,7 +40,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_dynamic_quantize_linear = {
+extern constinit const OpDef definition = {
     .name = "DynamicQuantizeLinear",
     .doc = "x as u8 with the scale and zero point of its own range; both are outputs.",
     .since = 11,
@@ -54,4 +54,4 @@ extern constinit const OpDef op_dynamic_quantize_linear = {
     .examples = {"(x: f32[2,3]) { y, s, z = DynamicQuantizeLinear(x) return y, s, z }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_dynamic_quantize_linear

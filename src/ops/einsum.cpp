@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "ops/matmul.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_einsum {
 namespace {
 
 void infer(InferContext& c) {
@@ -118,7 +118,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_einsum = {
+extern constinit const OpDef definition = {
     .name = "Einsum",
     .doc =
         "Einstein's summation: the products of the inputs' elements, summed over the labels that "
@@ -139,4 +139,4 @@ extern constinit const OpDef op_einsum = {
          "(a: i32[3,3]) { y = Einsum(a, equation=\"ii->i\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_einsum

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_elu {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -10,7 +10,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_elu = {
+extern constinit const OpDef definition = {
     .name = "Elu",
     .doc = "y = x where x > 0, else alpha * (exp(x) - 1).",
     .since = 22,
@@ -26,4 +26,4 @@ extern constinit const OpDef op_elu = {
     .examples = {"(x: f32[2,5]) { y = Elu(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_elu

@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_equal {
 namespace {
 
 using Types =
@@ -10,7 +10,7 @@ using Types =
 
 }  // namespace
 
-extern constinit const OpDef op_equal = {
+extern constinit const OpDef definition = {
     .name = "Equal",
     .doc = "y = (a == b); NaN equals nothing.",
     .since = 19,
@@ -25,4 +25,4 @@ extern constinit const OpDef op_equal = {
                  "(a: bool[4], b: bool[]) { y = Equal(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_equal

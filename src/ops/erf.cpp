@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_erf {
 
-extern constinit const OpDef op_erf = {
+extern constinit const OpDef definition = {
     .name = "Erf",
     .doc = "The error function.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_erf = {
     .examples = {"(x: f32[2,5]) { y = Erf(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_erf

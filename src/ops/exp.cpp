@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_exp {
 
-extern constinit const OpDef op_exp = {
+extern constinit const OpDef definition = {
     .name = "Exp",
     .doc = "e to the power of x.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_exp = {
     .examples = {"(x: f32[2,5]) { y = Exp(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_exp

@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_expand {
 namespace {
 
 void infer(InferContext& c) {
@@ -54,7 +54,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_expand = {
+extern constinit const OpDef definition = {
     .name = "Expand",
     .doc = "Repeats axes of size 1 as numpy's broadcasting with a tensor of this shape would.",
     .since = 13,
@@ -70,4 +70,4 @@ extern constinit const OpDef op_expand = {
                  "(x: bool[N,1]) { y = Expand(x, i64[2]{1, 0}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_expand

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_eye_like {
 namespace {
 
 void infer(InferContext& c) {
@@ -34,7 +34,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_eye_like = {
+extern constinit const OpDef definition = {
     .name = "EyeLike",
     .doc = "Ones on the k-th diagonal of a matrix with the dims of the input, zeros elsewhere.",
     .since = 22,
@@ -45,4 +45,4 @@ extern constinit const OpDef op_eye_like = {
                  "(x: f64[2,3]) { y = EyeLike(x, k=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_eye_like

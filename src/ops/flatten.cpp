@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_flatten {
 namespace {
 
 /// The axis in [0, rank]; -1 where it is out of range.
@@ -44,7 +44,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_flatten = {
+extern constinit const OpDef definition = {
     .name = "Flatten",
     .doc = "A matrix: the dims before the axis are its rows, the others its columns.",
     .since = 25,
@@ -63,4 +63,4 @@ extern constinit const OpDef op_flatten = {
                  "(x: i64[2,3]) { y = Flatten(x, axis=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_flatten

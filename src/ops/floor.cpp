@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_floor {
 
-extern constinit const OpDef op_floor = {
+extern constinit const OpDef definition = {
     .name = "Floor",
     .doc = "The largest whole number that is not more than x.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_floor = {
     .examples = {"(x: f32[2,5]) { y = Floor(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_floor

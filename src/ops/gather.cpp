@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_gather {
 namespace {
 
 void infer(InferContext& c) {
@@ -55,7 +55,7 @@ void facts(const NodeTypes& n, Facts& f) {
 
 }  // namespace
 
-extern constinit const OpDef op_gather = {
+extern constinit const OpDef definition = {
     .name = "Gather",
     .doc = "The slices of the axis that the indices name; negative ones count from the end.",
     .since = 13,
@@ -75,4 +75,4 @@ extern constinit const OpDef op_gather = {
                  "(x: i8[4,2] q(0.5, 7)) { y: i8[1,2] q(0.5, 7) = Gather(x, i64[1]{2}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_gather

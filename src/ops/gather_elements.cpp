@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_gather_elements {
 namespace {
 
 void infer(InferContext& c) {
@@ -46,7 +46,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_gather_elements = {
+extern constinit const OpDef definition = {
     .name = "GatherElements",
     .doc =
         "y[i][j] = x[indices[i][j]][j] for axis 0, and so on; negative indices count from the end.",
@@ -66,4 +66,4 @@ extern constinit const OpDef op_gather_elements = {
                  "(x: u8[2,2]) { y = GatherElements(x, i32[2,1]{1, -2}, axis=-1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_gather_elements

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_gather_nd {
 namespace {
 
 /// indices [..., k] replace the k axes after the batch axes; nothing where dims do not fit.
@@ -67,7 +67,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_gather_nd = {
+extern constinit const OpDef definition = {
     .name = "GatherND",
     .doc = "The slices that the rows of indices name; negative indices count from the end.",
     .since = 13,
@@ -86,4 +86,4 @@ extern constinit const OpDef op_gather_nd = {
                  "(x: i32[2,3,N]) { y = GatherND(x, i64[2,1]{2, -3}, batch_dims=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_gather_nd

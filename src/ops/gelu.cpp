@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/activation.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_gelu {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -13,7 +13,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_gelu = {
+extern constinit const OpDef definition = {
     .name = "Gelu",
     .doc =
         "y = x * P(X <= x) for a standard normal X; approximate = \"tanh\" takes a near formula.",
@@ -31,4 +31,4 @@ extern constinit const OpDef op_gelu = {
                  "(x: f32[4]) { y = Gelu(x, approximate=\"tanh\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_gelu

@@ -1,19 +1,19 @@
 #include "ops/gemm.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_gemm {
 
-extern const OpDef op_gemm;
+extern const OpDef definition;
 
 namespace {
 
 /// Before opset 7 the bias had an attribute `broadcast`; numpy's rule covers it.
 void normalise(Node& n, int, Rewriter&) { n.attributes.erase("broadcast"); }
 
-Status eval_quantised(EvalContext& c) noexcept { return eval_gemm_quantised(op_gemm, c); }
+Status eval_quantised(EvalContext& c) noexcept { return eval_gemm_quantised(definition, c); }
 
 }  // namespace
 
-extern constinit const OpDef op_gemm = {
+extern constinit const OpDef definition = {
     .name = "Gemm",
     .doc = "y = alpha * A * B + beta * C, with A and B transposed if asked for, and C broadcast.",
     .since = 13,
@@ -47,4 +47,4 @@ extern constinit const OpDef op_gemm = {
                  "i32[2] q([0.125, 0.25], [0, 0], axis=0) {10, -20}, transB=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_gemm

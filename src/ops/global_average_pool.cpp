@@ -1,8 +1,8 @@
 #include "ops/codes.hpp"
 #include "ops/pool.hpp"
 
-namespace longshore::ops {
-extern const OpDef op_global_average_pool;
+namespace longshore::ops::op_global_average_pool {
+extern const OpDef definition;
 namespace {
 
 template <class A>
@@ -17,7 +17,7 @@ struct Mean {
 Status eval_codes(EvalContext& c) noexcept {
   const TensorView& x = c.input(0);
   const QuantView from = x.quant, to = c.output_quant(0);
-  if (from.count != 1 || to.count != 1) return eval_dequantised(op_global_average_pool, c);
+  if (from.count != 1 || to.count != 1) return eval_dequantised(definition, c);
   MutableView y;
   LONGSHORE_TRY(c.output(0, global_pool_shape(x.shape), y));
   const std::int64_t planes = y.elements(), area = x.shape.product(2, x.shape.rank);
@@ -34,7 +34,7 @@ Status eval_codes(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_global_average_pool = {
+extern constinit const OpDef definition = {
     .name = "GlobalAveragePool",
     .doc = "The mean of each channel: N, C, spatial dims to N, C, 1, ...",
     .since = 22,
@@ -51,4 +51,4 @@ extern constinit const OpDef op_global_average_pool = {
                  "return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_global_average_pool

@@ -1,6 +1,6 @@
 #include "ops/pool.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_global_lp_pool {
 namespace {
 
 template <class A>
@@ -20,7 +20,7 @@ void infer(InferContext& c) {
 
 }  // namespace
 
-extern constinit const OpDef op_global_lp_pool = {
+extern constinit const OpDef definition = {
     .name = "GlobalLpPool",
     .doc = "The p-norm of each channel.",
     .since = 22,
@@ -33,4 +33,4 @@ extern constinit const OpDef op_global_lp_pool = {
     .examples = {"(x: f32[N,3,4,5]) { y = GlobalLpPool(x, p=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_global_lp_pool

@@ -1,6 +1,6 @@
 #include "ops/pool.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_global_max_pool {
 namespace {
 
 template <class A>
@@ -38,7 +38,7 @@ FormSpec form(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_global_max_pool = {
+extern constinit const OpDef definition = {
     .name = "GlobalMaxPool",
     .doc = "The maximum of each channel; NaN wins.",
     .since = 22,
@@ -54,4 +54,4 @@ extern constinit const OpDef op_global_max_pool = {
          "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.5, -3) = GlobalMaxPool(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_global_max_pool

@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_greater {
 
-extern constinit const OpDef op_greater = {
+extern constinit const OpDef definition = {
     .name = "Greater",
     .doc = "y = a > b.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_greater = {
                  "(a: i32[2,3], b: i32[3]) { y = Greater(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_greater

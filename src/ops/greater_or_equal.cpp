@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_greater_or_equal {
 
-extern constinit const OpDef op_greater_or_equal = {
+extern constinit const OpDef definition = {
     .name = "GreaterOrEqual",
     .doc = "y = a >= b.",
     .since = 16,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_greater_or_equal = {
                  "(a: i32[2,3], b: i32[3]) { y = GreaterOrEqual(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_greater_or_equal

@@ -2,7 +2,7 @@
 
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_grid_sample {
 namespace {
 
 enum class Mode : std::uint8_t { nearest, linear, cubic };
@@ -161,7 +161,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_grid_sample = {
+extern constinit const OpDef definition = {
     .name = "GridSample",
     .doc =
         "Reads the input at the positions of a grid, in -1..1 along each axis, by interpolation.",
@@ -181,4 +181,4 @@ extern constinit const OpDef op_grid_sample = {
                  "padding_mode=\"border\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_grid_sample

@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "ops/norm.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_group_normalization {
 namespace {
 
 /// Before opset 21 scale and bias had one entry for each group: each is repeated for its channels.
@@ -29,7 +29,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_group_normalization = {
+extern constinit const OpDef definition = {
     .name = "GroupNormalization",
     .doc =
         "Each group of channels of each image gets mean 0 and variance 1, then scale and bias by "
@@ -50,4 +50,4 @@ extern constinit const OpDef op_group_normalization = {
                  "num_groups=2) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_group_normalization

@@ -1,6 +1,6 @@
 #include "ops/recurrent.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_gru {
 namespace {
 
 std::size_t scratch(const ScratchContext& c) noexcept { return recurrent_scratch(c, 3); }
@@ -43,7 +43,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_gru = {
+extern constinit const OpDef definition = {
     .name = "GRU",
     .doc = "Gated recurrent unit over a sequence, in one or both directions. Gate order zrh.",
     .since = 22,
@@ -77,4 +77,4 @@ extern constinit const OpDef op_gru = {
                  "direction=\"bidirectional\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_gru

@@ -1,13 +1,13 @@
 #include "ops/cosine_window.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_hamming_window {
 namespace {
 
 Status eval(EvalContext& c) noexcept { return eval_cosine_window(c, 25.0 / 46, 21.0 / 46, 0.0); }
 
 }  // namespace
 
-extern constinit const OpDef op_hamming_window = {
+extern constinit const OpDef definition = {
     .name = "HammingWindow",
     .doc = "A Hamming window of the size given.",
     .since = 17,
@@ -20,4 +20,4 @@ extern constinit const OpDef op_hamming_window = {
                  "() { y = HammingWindow(i32[]{1}, periodic=0, output_datatype=11) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_hamming_window

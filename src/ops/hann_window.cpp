@@ -1,13 +1,13 @@
 #include "ops/cosine_window.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_hann_window {
 namespace {
 
 Status eval(EvalContext& c) noexcept { return eval_cosine_window(c, 0.5, 0.5, 0.0); }
 
 }  // namespace
 
-extern constinit const OpDef op_hann_window = {
+extern constinit const OpDef definition = {
     .name = "HannWindow",
     .doc = "A Hann window of the size given.",
     .since = 17,
@@ -20,4 +20,4 @@ extern constinit const OpDef op_hann_window = {
                  "() { y = HannWindow(i32[]{1}, periodic=0, output_datatype=11) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_hann_window

@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/activation.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_hard_sigmoid {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -12,7 +12,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_hard_sigmoid = {
+extern constinit const OpDef definition = {
     .name = "HardSigmoid",
     .doc = "y = max(0, min(1, alpha * x + beta)).",
     .since = 22,
@@ -31,4 +31,4 @@ extern constinit const OpDef op_hard_sigmoid = {
                  "(x: f32[2,5]) { y = HardSigmoid(x, alpha=0.5, beta=0.25) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_hard_sigmoid

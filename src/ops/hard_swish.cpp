@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/activation.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_hard_swish {
 
-extern constinit const OpDef op_hard_swish = {
+extern constinit const OpDef definition = {
     .name = "HardSwish",
     .doc = "y = x * max(0, min(1, x / 6 + 1 / 2)).",
     .since = 22,
@@ -18,4 +18,4 @@ extern constinit const OpDef op_hard_swish = {
     .examples = {"(x: f32[2,5]) { y = HardSwish(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_hard_swish

@@ -1,6 +1,6 @@
 #include "ops/softmax.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_hardmax {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -15,7 +15,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_hardmax = {
+extern constinit const OpDef definition = {
     .name = "Hardmax",
     .doc = "1 at the first largest element along the axis, 0 elsewhere.",
     .since = 13,
@@ -30,4 +30,4 @@ extern constinit const OpDef op_hardmax = {
                  "(x: f16[2,3,4]) { y = Hardmax(x, axis=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_hardmax

@@ -1,9 +1,9 @@
 #include "ops/copy.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_identity {
 
-extern constinit const OpDef op_identity = {
+extern constinit const OpDef definition = {
     .name = "Identity",
     .doc = "y = x.",
     .since = 25,
@@ -20,4 +20,4 @@ extern constinit const OpDef op_identity = {
                  "(x: bool[]) { y = Identity(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_identity

@@ -7,7 +7,7 @@
 #include "ir/op.hpp"
 #include "tensor/small_float.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_if {
 namespace {
 
 /// What is true of both types.
@@ -75,7 +75,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_if = {
+extern constinit const OpDef definition = {
     .name = "If",
     .doc = "The outputs of then_branch where the condition holds, else those of else_branch.",
     .since = 19,
@@ -89,4 +89,4 @@ extern constinit const OpDef op_if = {
                  "else_branch=() { b = Add(x, x) return b } return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_if

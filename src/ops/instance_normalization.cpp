@@ -1,6 +1,6 @@
 #include "ops/norm.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_instance_normalization {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -16,7 +16,7 @@ void normalise(Node& n, int, Rewriter&) { n.attributes.erase("consumed_inputs");
 
 }  // namespace
 
-extern constinit const OpDef op_instance_normalization = {
+extern constinit const OpDef definition = {
     .name = "InstanceNormalization",
     .doc = "Each channel of each image gets mean 0 and variance 1, then scale and bias.",
     .since = 22,
@@ -33,4 +33,4 @@ extern constinit const OpDef op_instance_normalization = {
         {"(x: f32[2,3,4,5], s: f32[3], b: f32[3]) { y = InstanceNormalization(x, s, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_instance_normalization

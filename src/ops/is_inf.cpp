@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_is_inf {
 namespace {
 
 /// Half and 8-bit types are looked at as float.
@@ -24,7 +24,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_is_inf = {
+extern constinit const OpDef definition = {
     .name = "IsInf",
     .doc = "True where x is infinite; detect_positive and detect_negative choose the sign.",
     .since = 20,
@@ -37,4 +37,4 @@ extern constinit const OpDef op_is_inf = {
     .examples = {"(x: f32[4]) { y = IsInf(x, detect_negative=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_is_inf

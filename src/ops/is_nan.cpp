@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_is_nan {
 namespace {
 
 /// Half and 8-bit types are looked at as float.
@@ -24,7 +24,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_is_nan = {
+extern constinit const OpDef definition = {
     .name = "IsNaN",
     .doc = "True where x is not a number.",
     .since = 20,
@@ -36,4 +36,4 @@ extern constinit const OpDef op_is_nan = {
     .examples = {"(x: f32[4]) { y = IsNaN(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_is_nan

@@ -1,6 +1,6 @@
 #include "ops/norm.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_layer_normalization {
 namespace {
 
 int axis_of(const Attributes& attributes, int rank) {
@@ -66,7 +66,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_layer_normalization = {
+extern constinit const OpDef definition = {
     .name = "LayerNormalization",
     .doc = "The dims from axis on get mean 0 and variance 1, then scale and bias.",
     .since = 17,
@@ -86,4 +86,4 @@ extern constinit const OpDef op_layer_normalization = {
          "}"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_layer_normalization

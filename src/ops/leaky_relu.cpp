@@ -1,7 +1,7 @@
 #include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_leaky_relu {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -11,7 +11,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_leaky_relu = {
+extern constinit const OpDef definition = {
     .name = "LeakyRelu",
     .doc = "y = x where x >= 0, else alpha * x.",
     .since = 16,
@@ -29,4 +29,4 @@ extern constinit const OpDef op_leaky_relu = {
     .examples = {"(x: f32[2,5]) { y = LeakyRelu(x, alpha=0.1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_leaky_relu

@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_less {
 
-extern constinit const OpDef op_less = {
+extern constinit const OpDef definition = {
     .name = "Less",
     .doc = "y = a < b.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_less = {
                  "(a: i32[2,3], b: i32[3]) { y = Less(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_less

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_log {
 
-extern constinit const OpDef op_log = {
+extern constinit const OpDef definition = {
     .name = "Log",
     .doc = "The natural logarithm.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_log = {
     .examples = {"(x: f32[2,5]) { y = Log(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_log

@@ -1,6 +1,6 @@
 #include "ops/softmax.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_log_softmax {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -14,7 +14,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_log_softmax = {
+extern constinit const OpDef definition = {
     .name = "LogSoftmax",
     .doc = "The logarithm of Softmax along the axis.",
     .since = 13,
@@ -29,4 +29,4 @@ extern constinit const OpDef op_log_softmax = {
                  "(x: f16[2,3,4]) { y = LogSoftmax(x, axis=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_log_softmax

@@ -1,8 +1,8 @@
 #include "ops/requantise_node.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_longshore_dequantize {
 
-extern constinit const OpDef op_longshore_dequantize = {
+extern constinit const OpDef definition = {
     .name = "Dequantize",
     .domain = "longshore",
     .doc = "Codes as a float tensor: x = (q - zero_point) * scale.",
@@ -18,4 +18,4 @@ extern constinit const OpDef op_longshore_dequantize = {
          "(x: i8[2,3] q([0.5, 0.25], [0, 0], axis=0)) { y = longshore.Dequantize(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_longshore_dequantize

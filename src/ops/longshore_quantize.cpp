@@ -1,8 +1,8 @@
 #include "ops/requantise_node.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_longshore_quantize {
 
-extern constinit const OpDef op_longshore_quantize = {
+extern constinit const OpDef definition = {
     .name = "Quantize",
     .domain = "longshore",
     .doc = "A float tensor as codes: q = clamp(round_half_even(x / scale) + zero_point).",
@@ -18,4 +18,4 @@ extern constinit const OpDef op_longshore_quantize = {
                  "longshore.Quantize(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_longshore_quantize

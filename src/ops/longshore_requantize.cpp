@@ -1,8 +1,8 @@
 #include "ops/requantise_node.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_longshore_requantize {
 
-extern constinit const OpDef op_longshore_requantize = {
+extern constinit const OpDef definition = {
     .name = "Requantize",
     .domain = "longshore",
     .doc =
@@ -20,4 +20,4 @@ extern constinit const OpDef op_longshore_requantize = {
          "(x: u8[4] q(0.5, 128)) { y: i8[4] q(0.5, 0) = longshore.Requantize(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_longshore_requantize

@@ -2,7 +2,7 @@
 
 #include "ops/carried.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_loop {
 namespace {
 
 std::size_t carried_count(std::size_t inputs) { return inputs > 2 ? inputs - 2 : 0; }
@@ -85,7 +85,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_loop = {
+extern constinit const OpDef definition = {
     .name = "Loop",
     .doc =
         "Runs its body while the condition holds, at most M times; both may be absent. The body "
@@ -107,4 +107,4 @@ extern constinit const OpDef op_loop = {
                  "b = Concat(a, a, axis=0) return go, b, b } return y, rows }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_loop

@@ -1,6 +1,6 @@
 #include "ops/softmax.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_lp_normalization {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -22,7 +22,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_lp_normalization = {
+extern constinit const OpDef definition = {
     .name = "LpNormalization",
     .doc =
         "x over its norm along the axis: the sum of |x| (p = 1) or the root of the sum of squares; "
@@ -38,4 +38,4 @@ extern constinit const OpDef op_lp_normalization = {
                  "(x: f64[2,3,4]) { y = LpNormalization(x, axis=1, p=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_lp_normalization

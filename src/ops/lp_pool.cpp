@@ -1,6 +1,6 @@
 #include "ops/pool.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_lp_pool {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -27,7 +27,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_lp_pool = {
+extern constinit const OpDef definition = {
     .name = "LpPool",
     .doc = "The p-norm of each window.",
     .since = 22,
@@ -47,4 +47,4 @@ extern constinit const OpDef op_lp_pool = {
         {"(x: f32[N,2,7,5]) { y = LpPool(x, kernel_shape=[3,2], p=3, pads=[1,0,0,1]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_lp_pool

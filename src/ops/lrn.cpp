@@ -1,6 +1,6 @@
 #include "ops/norm.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_lrn {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -33,7 +33,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_lrn = {
+extern constinit const OpDef definition = {
     .name = "LRN",
     .doc = "y = x / (bias + alpha / size * sum of squares over the neighbouring channels)^beta.",
     .since = 13,
@@ -49,4 +49,4 @@ extern constinit const OpDef op_lrn = {
     .examples = {"(x: f32[2,5,3,4]) { y = LRN(x, size=3) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_lrn

@@ -1,6 +1,6 @@
 #include "ops/recurrent.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_lstm {
 namespace {
 
 std::size_t scratch(const ScratchContext& c) noexcept { return recurrent_scratch(c, 4); }
@@ -47,7 +47,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_lstm = {
+extern constinit const OpDef definition = {
     .name = "LSTM",
     .doc = "Long short-term memory over a sequence, in one or both directions. Gate order iofc.",
     .since = 22,
@@ -87,4 +87,4 @@ extern constinit const OpDef op_lstm = {
                  "activation_alpha=[0.3,1.5], activation_beta=[0.4,0.7]) return h }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_lstm

@@ -1,8 +1,8 @@
 #include "ops/matmul.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_matmul {
 
-extern const OpDef op_matmul;
+extern const OpDef definition;
 
 namespace {
 
@@ -34,7 +34,7 @@ Status eval_quantised(EvalContext& c) noexcept {
   ColumnScales scales;
   if (!codes_multiply(a.dtype, b.dtype) || a.quant.count != 1 || to.count != 1 ||
       !column_scales(b.quant, b.shape.rank - 1, scales) || (scales.by_column && b.shape.rank < 2))
-    return eval_dequantised(op_matmul, c);
+    return eval_dequantised(definition, c);
   MatMulPlan p;
   if (!plan_matmul(a.shape, b.shape, p)) return cannot_multiply();
   MutableView y;
@@ -85,7 +85,7 @@ std::string_view fused(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_matmul = {
+extern constinit const OpDef definition = {
     .name = "MatMul",
     .doc = "The matrix product over the last two dims; the others are broadcast as numpy does.",
     .since = 13,
@@ -118,4 +118,4 @@ extern constinit const OpDef op_matmul = {
                  "MatMul(a, i8[2,2] q([0.25, 0.5], [0, 0], axis=1) {1, -2, 3, 4}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_matmul

@@ -1,6 +1,6 @@
 #include "ops/matmul.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_matmul_integer {
 namespace {
 
 /// Zero points in scratch as int32: rows of a, then columns of b.
@@ -43,7 +43,7 @@ constexpr Types bytes = types(DType::u8, DType::i8);
 
 }  // namespace
 
-extern constinit const OpDef op_matmul_integer = {
+extern constinit const OpDef definition = {
     .name = "MatMulInteger",
     .doc = "The product of 8-bit matrices minus their zero points, in int32.",
     .since = 10,
@@ -61,4 +61,4 @@ extern constinit const OpDef op_matmul_integer = {
                  "3, 4}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_matmul_integer

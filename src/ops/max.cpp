@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_max {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -10,7 +10,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_max = {
+extern constinit const OpDef definition = {
     .name = "Max",
     .doc = "The largest of the inputs, element by element; NaN where any is NaN.",
     .since = 13,
@@ -30,4 +30,4 @@ extern constinit const OpDef op_max = {
                  "(a: u8[4], b: u8[4]) { y = Max(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_max

@@ -1,6 +1,6 @@
 #include "ops/pool.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_max_pool {
 namespace {
 
 /// Index of an element in the tensor as Indices gives it: row-major, or with storage_order the
@@ -68,7 +68,7 @@ FormSpec form(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_max_pool = {
+extern constinit const OpDef definition = {
     .name = "MaxPool",
     .doc =
         "The maximum of each window; padding never wins, NaN does. Indices count elements of the "
@@ -98,4 +98,4 @@ extern constinit const OpDef op_max_pool = {
          "strides=[2,2]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_max_pool

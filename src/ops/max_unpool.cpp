@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_max_unpool {
 namespace {
 
 /// Spatial dims without output_shape: (in - 1) * stride + kernel - pads.
@@ -90,7 +90,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_max_unpool = {
+extern constinit const OpDef definition = {
     .name = "MaxUnpool",
     .doc = "Puts the maxima of a MaxPool back where its Indices say; zeros elsewhere.",
     .since = 22,
@@ -108,4 +108,4 @@ extern constinit const OpDef op_max_unpool = {
                  "strides=[2,2]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_max_unpool

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_mean {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -11,7 +11,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_mean = {
+extern constinit const OpDef definition = {
     .name = "Mean",
     .doc = "The mean of the inputs, element by element.",
     .since = 13,
@@ -31,4 +31,4 @@ extern constinit const OpDef op_mean = {
                  "(a: f16[4]) { y = Mean(a) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_mean

@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_mean_variance_normalization {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -45,7 +45,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_mean_variance_normalization = {
+extern constinit const OpDef definition = {
     .name = "MeanVarianceNormalization",
     .doc = "Mean 0 and variance 1 over the axes; by default over all but the channels.",
     .since = 13,
@@ -59,4 +59,4 @@ extern constinit const OpDef op_mean_variance_normalization = {
                  "(x: f16[2,3]) { y = MeanVarianceNormalization(x, axes=[-1]) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_mean_variance_normalization

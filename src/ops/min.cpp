@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_min {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -10,7 +10,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_min = {
+extern constinit const OpDef definition = {
     .name = "Min",
     .doc = "The smallest of the inputs, element by element; NaN where any is NaN.",
     .since = 13,
@@ -30,4 +30,4 @@ extern constinit const OpDef op_min = {
                  "(a: u8[4], b: u8[4]) { y = Min(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_min

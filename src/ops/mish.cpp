@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/activation.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_mish {
 
-extern constinit const OpDef op_mish = {
+extern constinit const OpDef definition = {
     .name = "Mish",
     .doc = "y = x * tanh(softplus(x)).",
     .since = 22,
@@ -18,4 +18,4 @@ extern constinit const OpDef op_mish = {
     .examples = {"(x: f32[2,5]) { y = Mish(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_mish

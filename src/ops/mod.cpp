@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/divide.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_mod {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -25,7 +25,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_mod = {
+extern constinit const OpDef definition = {
     .name = "Mod",
     .doc = "The rest of a / b with the sign of b, or of a where fmod = 1. Floats need fmod = 1.",
     .since = 13,
@@ -39,4 +39,4 @@ extern constinit const OpDef op_mod = {
                  "(a: i32[2,3]) { y = Mod(a, i32[]{-3}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_mod

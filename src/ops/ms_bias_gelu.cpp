@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "ir/op.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_ms_bias_gelu {
 namespace {
 
 void normalise(Node& n, int, Rewriter& r) {
@@ -11,7 +11,7 @@ void normalise(Node& n, int, Rewriter& r) {
 
 }  // namespace
 
-extern constinit const OpDef op_ms_bias_gelu = {
+extern constinit const OpDef definition = {
     .name = "BiasGelu",
     .domain = "com.microsoft",
     .doc = "Gelu(x + bias): Add and Gelu of ONNX replace it on import.",
@@ -20,4 +20,4 @@ extern constinit const OpDef op_ms_bias_gelu = {
     .normalise = normalise,
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ms_bias_gelu

@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "ir/op.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_ms_fast_gelu {
 namespace {
 
 void normalise(Node& n, int, Rewriter& r) {
@@ -15,7 +15,7 @@ void normalise(Node& n, int, Rewriter& r) {
 
 }  // namespace
 
-extern constinit const OpDef op_ms_fast_gelu = {
+extern constinit const OpDef definition = {
     .name = "FastGelu",
     .domain = "com.microsoft",
     .doc = "The tanh form of Gelu(x + bias): Add and Gelu of ONNX replace it on import.",
@@ -25,4 +25,4 @@ extern constinit const OpDef op_ms_fast_gelu = {
     .normalise = normalise,
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ms_fast_gelu

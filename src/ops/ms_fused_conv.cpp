@@ -1,8 +1,8 @@
 #include "ops/conv.hpp"
 #include "ops/fused.hpp"
 
-namespace longshore::ops {
-extern const OpDef op_ms_fused_conv;
+namespace longshore::ops::op_ms_fused_conv {
+extern const OpDef definition;
 namespace {
 
 void infer(InferContext& c) {
@@ -21,14 +21,14 @@ Status eval(EvalContext& c) noexcept {
 Status eval_codes(EvalContext& c) noexcept {
   Activation activation;
   LONGSHORE_TRY(Activation::from(c.attributes, activation));
-  return eval_conv_quantised(c, op_ms_fused_conv, activation);
+  return eval_conv_quantised(c, definition, activation);
 }
 void facts(const NodeTypes& n, Facts& f) { conv_facts_as(n, 1, f); }
 std::int64_t macs(const NodeTypes& n) { return conv_macs_as(n, 1); }
 
 }  // namespace
 
-extern constinit const OpDef op_ms_fused_conv = {
+extern constinit const OpDef definition = {
     .name = "FusedConv",
     .domain = "com.microsoft",
     .doc =
@@ -74,4 +74,4 @@ extern constinit const OpDef op_ms_fused_conv = {
          "return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ms_fused_conv

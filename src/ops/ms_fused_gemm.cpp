@@ -1,17 +1,17 @@
 #include "ops/gemm.hpp"
 #include "ops/fused.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_ms_fused_gemm {
 
-extern const OpDef op_ms_fused_gemm;
+extern const OpDef definition;
 
 namespace {
 
-Status eval_quantised(EvalContext& c) noexcept { return eval_gemm_quantised(op_ms_fused_gemm, c); }
+Status eval_quantised(EvalContext& c) noexcept { return eval_gemm_quantised(definition, c); }
 
 }  // namespace
 
-extern constinit const OpDef op_ms_fused_gemm = {
+extern constinit const OpDef definition = {
     .name = "FusedGemm",
     .domain = "com.microsoft",
     .doc = "Gemm and then an activation: Relu, Clip, LeakyRelu, Sigmoid, Tanh or HardSigmoid.",
@@ -58,4 +58,4 @@ extern constinit const OpDef op_ms_fused_gemm = {
          "return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ms_fused_gemm

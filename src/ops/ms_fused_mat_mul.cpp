@@ -2,7 +2,7 @@
 #include "ir/op.hpp"
 #include "tensor/convert.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_ms_fused_mat_mul {
 namespace {
 
 /// One input with its last two dims swapped, and with its first dim moved behind the batch dims
@@ -42,7 +42,7 @@ void normalise(Node& n, int, Rewriter& r) {
 
 }  // namespace
 
-extern constinit const OpDef op_ms_fused_mat_mul = {
+extern constinit const OpDef definition = {
     .name = "FusedMatMul",
     .domain = "com.microsoft",
     .doc =
@@ -57,4 +57,4 @@ extern constinit const OpDef op_ms_fused_mat_mul = {
     .normalise = normalise,
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ms_fused_mat_mul

@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "ir/op.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_ms_gelu {
 namespace {
 
 /// The same as ONNX has since opset 20.
@@ -9,7 +9,7 @@ void normalise(Node& n, int, Rewriter&) { n.op = &op_named("Gelu"); }
 
 }  // namespace
 
-extern constinit const OpDef op_ms_gelu = {
+extern constinit const OpDef definition = {
     .name = "Gelu",
     .domain = "com.microsoft",
     .doc = "Gelu of ONNX, which replaces it on import.",
@@ -18,4 +18,4 @@ extern constinit const OpDef op_ms_gelu = {
     .normalise = normalise,
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ms_gelu

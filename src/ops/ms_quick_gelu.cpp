@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "ir/op.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_ms_quick_gelu {
 namespace {
 
 void normalise(Node& n, int, Rewriter&) {
@@ -11,7 +11,7 @@ void normalise(Node& n, int, Rewriter&) {
 
 }  // namespace
 
-extern constinit const OpDef op_ms_quick_gelu = {
+extern constinit const OpDef definition = {
     .name = "QuickGelu",
     .domain = "com.microsoft",
     .doc = "x * sigmoid(alpha * x): Swish of ONNX, which replaces it on import.",
@@ -21,4 +21,4 @@ extern constinit const OpDef op_ms_quick_gelu = {
     .normalise = normalise,
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_ms_quick_gelu

@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_mul {
 
-extern constinit const OpDef op_mul = {
+extern constinit const OpDef definition = {
     .name = "Mul",
     .doc = "y = a * b, broadcast as numpy does. Integers wrap around.",
     .since = 14,
@@ -24,4 +24,4 @@ extern constinit const OpDef op_mul = {
                  "(a: i32[2,3], b: i32[3]) { y = Mul(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_mul

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_neg {
 namespace {
 
 template <class T>
@@ -13,7 +13,7 @@ T negative(T x) {
 
 }  // namespace
 
-extern constinit const OpDef op_neg = {
+extern constinit const OpDef definition = {
     .name = "Neg",
     .doc = "y = -x. The smallest integer stays itself.",
     .since = 13,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_neg = {
     .examples = {"(x: f32[2,5]) { y = Neg(x) return y }", "(x: i8[4]) { y = Neg(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_neg

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_non_max_suppression {
 namespace {
 
 void infer(InferContext& c) { c.output(0, {DType::i64, Dims{Dim(), Dim(3)}}); }
@@ -80,7 +80,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_non_max_suppression = {
+extern constinit const OpDef definition = {
     .name = "NonMaxSuppression",
     .doc =
         "Boxes of each class by falling score, without those that overlap a better one; at most "
@@ -101,4 +101,4 @@ extern constinit const OpDef op_non_max_suppression = {
                  "(b: f32[1,5,4], s: f32[1,2,5]) { y = NonMaxSuppression(b, s) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_non_max_suppression

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_non_zero {
 namespace {
 
 void infer(InferContext& c) {
@@ -38,7 +38,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_non_zero = {
+extern constinit const OpDef definition = {
     .name = "NonZero",
     .doc = "The indices of the elements that are not zero, one row for each axis.",
     .since = 13,
@@ -49,4 +49,4 @@ extern constinit const OpDef op_non_zero = {
                  "(x: f16[4]) { y = NonZero(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_non_zero

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_not {
 
-extern constinit const OpDef op_not = {
+extern constinit const OpDef definition = {
     .name = "Not",
     .doc = "True becomes false and false true.",
     .since = 1,
@@ -14,4 +14,4 @@ extern constinit const OpDef op_not = {
     .examples = {"(x: bool[4]) { y = Not(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_not

@@ -2,7 +2,7 @@
 
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_one_hot {
 namespace {
 
 /// A scalar (or one element) of any number type as an integer; floats are truncated.
@@ -71,7 +71,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_one_hot = {
+extern constinit const OpDef definition = {
     .name = "OneHot",
     .doc =
         "Each index becomes a vector of `off` with one `on`; indices beyond the depth become all "
@@ -88,4 +88,4 @@ extern constinit const OpDef op_one_hot = {
                  "(i: f32[3]) { y = OneHot(i, f32[1]{4.0}, i32[2]{7, 9}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_one_hot

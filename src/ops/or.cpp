@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_or {
 
-extern constinit const OpDef op_or = {
+extern constinit const OpDef definition = {
     .name = "Or",
     .doc = "True where at least one is.",
     .since = 7,
@@ -16,4 +16,4 @@ extern constinit const OpDef op_or = {
     .examples = {"(a: bool[2,3], b: bool[3]) { y = Or(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_or

@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_p_relu {
 namespace {
 
 /// Before opset 7 a slope for each channel was a vector along axis 1.
@@ -17,7 +17,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_p_relu = {
+extern constinit const OpDef definition = {
     .name = "PRelu",
     .doc = "y = x where x >= 0, else slope * x; the slope is broadcast.",
     .since = 16,
@@ -40,4 +40,4 @@ extern constinit const OpDef op_p_relu = {
     .examples = {"(x: f32[2,3,4], slope: f32[3,1]) { y = PRelu(x, slope) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_p_relu

@@ -2,7 +2,7 @@
 #include "ops/movement.hpp"
 #include "tensor/quant.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_pad {
 namespace {
 
 // Before 11, pads and value are attributes ("paddings" before 2).
@@ -199,7 +199,7 @@ FormSpec form(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_pad = {
+extern constinit const OpDef definition = {
     .name = "Pad",
     .doc =
         "Adds elements before and after each axis: a constant, the mirrored inside, the edge, or "
@@ -229,4 +229,4 @@ extern constinit const OpDef op_pad = {
          "return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_pad

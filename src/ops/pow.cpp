@@ -3,7 +3,7 @@
 #include "ops/legacy.hpp"
 #include "tensor/convert.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_pow {
 namespace {
 
 using Bases = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t>;
@@ -61,7 +61,7 @@ void infer(InferContext& c) { infer_broadcast_as(c, c.input(0).dtype); }
 
 }  // namespace
 
-extern constinit const OpDef op_pow = {
+extern constinit const OpDef definition = {
     .name = "Pow",
     .doc = "x to the power of y, as x's type, broadcast as numpy does.",
     .since = 15,
@@ -79,4 +79,4 @@ extern constinit const OpDef op_pow = {
                  "(x: i32[4], n: u8[4]) { y = Pow(x, n) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_pow

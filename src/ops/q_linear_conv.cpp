@@ -1,6 +1,6 @@
 #include "ops/conv.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_q_linear_conv {
 namespace {
 
 void infer(InferContext& c) {
@@ -59,7 +59,7 @@ constexpr Types bytes = types(DType::i8, DType::u8), f32 = types(DType::f32);
 
 }  // namespace
 
-extern constinit const OpDef op_q_linear_conv = {
+extern constinit const OpDef definition = {
     .name = "QLinearConv",
     .doc =
         "Convolution of 8-bit integers with explicit scales and zero points, rounded as ONNX "
@@ -89,4 +89,4 @@ extern constinit const OpDef op_q_linear_conv = {
                  "i8[2]{0, -3}, f32[]{1.5}, u8[]{100}, b, group=2) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_q_linear_conv

@@ -1,7 +1,7 @@
 #include "ops/matmul.hpp"
 #include "tensor/convert.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_q_linear_mat_mul {
 namespace {
 
 /// Zero points of a and b as int32, then scales of a and b as float.
@@ -61,7 +61,7 @@ constexpr Types bytes = types(DType::u8, DType::i8),
 
 }  // namespace
 
-extern constinit const OpDef op_q_linear_mat_mul = {
+extern constinit const OpDef definition = {
     .name = "QLinearMatMul",
     .doc =
         "The product of 8-bit matrices, requantised; scales and zero points may come at run time.",
@@ -87,4 +87,4 @@ extern constinit const OpDef op_q_linear_mat_mul = {
          "f32[4]{0.5, 1, 0.25, 2}, i8[4]{0}, f32[]{2}, u8[]{128}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_q_linear_mat_mul

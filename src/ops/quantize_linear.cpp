@@ -2,7 +2,7 @@
 #include "ops/block_quant.hpp"
 #include "tensor/quant.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_quantize_linear {
 namespace {
 
 constexpr Types code_types = types(DType::u8, DType::i8, DType::u16, DType::i16) |
@@ -52,7 +52,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_quantize_linear = {
+extern constinit const OpDef definition = {
     .name = "QuantizeLinear",
     .doc = "q = saturate(round_half_even(x / scale) + zero_point), by tensor, axis or block.",
     .since = 25,
@@ -79,4 +79,4 @@ extern constinit const OpDef op_quantize_linear = {
          "(x: f32[4]) { y = QuantizeLinear(x, f32[]{2}, f8e4m3fn[]{0}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_quantize_linear

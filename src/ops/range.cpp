@@ -2,7 +2,7 @@
 
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_range {
 namespace {
 
 using Types = TypeList<float, double, Float16, BFloat16, std::int16_t, std::int32_t, std::int64_t>;
@@ -78,7 +78,7 @@ constexpr longshore::Types range_types =
 
 }  // namespace
 
-extern constinit const OpDef op_range = {
+extern constinit const OpDef definition = {
     .name = "Range",
     .doc = "start, start + delta, ... below (for negative delta: above) limit.",
     .since = 27,
@@ -92,4 +92,4 @@ extern constinit const OpDef op_range = {
                  "() { y = Range(f32[]{1.0}, f32[]{-1.0}, f32[]{-0.3}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_range

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reciprocal {
 
-extern constinit const OpDef op_reciprocal = {
+extern constinit const OpDef definition = {
     .name = "Reciprocal",
     .doc = "y = 1 / x.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_reciprocal = {
     .examples = {"(x: f32[2,5]) { y = Reciprocal(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reciprocal

@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_l1 {
 namespace {
 
 template <class A, class T>
@@ -12,7 +12,7 @@ struct ReduceL1State {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_l1 = {
+extern constinit const OpDef definition = {
     .name = "ReduceL1",
     .doc = "The sum of the absolute values over the axes.",
     .since = 18,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_reduce_l1 = {
                  "(x: i32[2,3,4]) { y = ReduceL1(x, i64[2]{0,2}, keepdims=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_l1

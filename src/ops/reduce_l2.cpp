@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_l2 {
 namespace {
 
 template <class A, class T>
@@ -12,7 +12,7 @@ struct ReduceL2State {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_l2 = {
+extern constinit const OpDef definition = {
     .name = "ReduceL2",
     .doc = "The square root of the sum of the squares over the axes.",
     .since = 18,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_reduce_l2 = {
                  "(x: i32[2,3,4]) { y = ReduceL2(x, i64[2]{0,2}, keepdims=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_l2

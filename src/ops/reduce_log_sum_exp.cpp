@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_log_sum_exp {
 namespace {
 
 /// value + log(sum) is the answer so far; value is the largest x.
@@ -22,7 +22,7 @@ struct ReduceLogSumExpState {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_log_sum_exp = {
+extern constinit const OpDef definition = {
     .name = "ReduceLogSumExp",
     .doc = "The logarithm of the sum of the exponentials over the axes, without overflow.",
     .since = 18,
@@ -38,4 +38,4 @@ extern constinit const OpDef op_reduce_log_sum_exp = {
                  "(x: i32[2,3,4]) { y = ReduceLogSumExp(x, i64[2]{0,2}, keepdims=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_log_sum_exp

@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_max {
 namespace {
 
 using Types = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t,
@@ -23,7 +23,7 @@ struct ReduceMaxState {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_max = {
+extern constinit const OpDef definition = {
     .name = "ReduceMax",
     .doc = "The largest over the axes; NaN where any is NaN. Booleans count as 0 and 1.",
     .since = 20,
@@ -42,4 +42,4 @@ extern constinit const OpDef op_reduce_max = {
                  "(x: bool[2,3]) { y = ReduceMax(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_max

@@ -2,9 +2,9 @@
 #include "ir/quantised.hpp"
 #include "tensor/quant.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_mean {
 
-extern const OpDef op_reduce_mean;
+extern const OpDef definition;
 
 namespace {
 
@@ -27,10 +27,10 @@ Status eval_quantised(EvalContext& c) noexcept {
   const TensorView& x = c.input(0);
   const QuantView &from = x.quant, to = c.output_quant(0);
   const bool integers = from.count == 1 && to.count == 1 && size_bytes(x.dtype) == 1;
-  if (!integers) return eval_dequantised(op_reduce_mean, c);
+  if (!integers) return eval_dequantised(definition, c);
   Reduction r;
   LONGSHORE_TRY(reduction_of(c, r));
-  if (r.count == 0) return eval_dequantised(op_reduce_mean, c);
+  if (r.count == 0) return eval_dequantised(definition, c);
   MutableView y;
   LONGSHORE_TRY(c.output(0, r.output, y));
   const auto [lowest, highest] = code_range(y.dtype);
@@ -53,7 +53,7 @@ Status eval_quantised(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_mean = {
+extern constinit const OpDef definition = {
     .name = "ReduceMean",
     .doc = "The mean over the axes.",
     .since = 18,
@@ -74,4 +74,4 @@ extern constinit const OpDef op_reduce_mean = {
                  "i64[2]{2,3}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_mean

@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_min {
 namespace {
 
 using Types = TypeList<float, double, Float16, BFloat16, std::int32_t, std::int64_t, std::uint32_t,
@@ -23,7 +23,7 @@ struct ReduceMinState {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_min = {
+extern constinit const OpDef definition = {
     .name = "ReduceMin",
     .doc = "The smallest over the axes; NaN where any is NaN. Booleans count as 0 and 1.",
     .since = 20,
@@ -42,4 +42,4 @@ extern constinit const OpDef op_reduce_min = {
                  "(x: bool[2,3]) { y = ReduceMin(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_min

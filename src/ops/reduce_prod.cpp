@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_prod {
 namespace {
 
 template <class A, class T>
@@ -12,7 +12,7 @@ struct ReduceProdState {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_prod = {
+extern constinit const OpDef definition = {
     .name = "ReduceProd",
     .doc = "The product over the axes; 1 for no elements. Integers wrap around.",
     .since = 18,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_reduce_prod = {
                  "(x: i32[2,3,4]) { y = ReduceProd(x, i64[2]{0,2}, keepdims=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_prod

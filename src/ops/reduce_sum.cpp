@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_sum {
 namespace {
 
 template <class A, class T>
@@ -12,7 +12,7 @@ struct ReduceSumState {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_sum = {
+extern constinit const OpDef definition = {
     .name = "ReduceSum",
     .doc = "The sum over the axes; 0 for no elements. Integers wrap around.",
     .since = 13,
@@ -32,4 +32,4 @@ extern constinit const OpDef op_reduce_sum = {
                  "(x: f32[2,0,3]) { y = ReduceSum(x, i64[1]{1}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_sum

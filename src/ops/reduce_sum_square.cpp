@@ -1,6 +1,6 @@
 #include "ops/reduce.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reduce_sum_square {
 namespace {
 
 template <class A, class T>
@@ -12,7 +12,7 @@ struct ReduceSumSquareState {
 
 }  // namespace
 
-extern constinit const OpDef op_reduce_sum_square = {
+extern constinit const OpDef definition = {
     .name = "ReduceSumSquare",
     .doc = "The sum of the squares over the axes.",
     .since = 18,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_reduce_sum_square = {
                  "(x: i32[2,3,4]) { y = ReduceSumSquare(x, i64[2]{0,2}, keepdims=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reduce_sum_square

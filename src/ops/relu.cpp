@@ -1,9 +1,9 @@
 #include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_relu {
 
-extern constinit const OpDef op_relu = {
+extern constinit const OpDef definition = {
     .name = "Relu",
     .doc = "y = max(x, 0); NaN stays NaN.",
     .since = 14,
@@ -18,4 +18,4 @@ extern constinit const OpDef op_relu = {
     .examples = {"(x: f32[7]) { y = Relu(x) return y }", "(x: i32[2,3]) { y = Relu(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_relu

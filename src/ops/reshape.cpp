@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reshape {
 namespace {
 
 /// -1 in at most one place; 0 copies the input's dim unless allowzero.
@@ -120,7 +120,7 @@ std::int64_t first_dim(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_reshape = {
+extern constinit const OpDef definition = {
     .name = "Reshape",
     .doc =
         "The same elements with other dims: -1 takes what is left, 0 copies a dim (unless "
@@ -144,4 +144,4 @@ extern constinit const OpDef op_reshape = {
                  "(x: i8[2,3] q(0.5, 1)) { y: i8[6] q(0.5, 1) = Reshape(x, i64[1]{-1}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reshape

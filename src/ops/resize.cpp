@@ -2,8 +2,8 @@
 
 #include "ir/quantised.hpp"
 
-namespace longshore::ops {
-extern const OpDef op_resize;
+namespace longshore::ops::op_resize {
+extern const OpDef definition;
 namespace {
 
 // Opset 10 had (X, scales), asymmetric coordinates and floor.
@@ -237,7 +237,7 @@ Status eval(EvalContext& c) noexcept {
 Status eval_codes(EvalContext& c) noexcept {
   const std::string_view mode = c.attributes.text("mode", "nearest");
   const bool crop = c.attributes.text("coordinate_transformation_mode") == "tf_crop_and_resize";
-  return mode == "nearest" && !crop ? eval(c) : eval_dequantised(op_resize, c);
+  return mode == "nearest" && !crop ? eval(c) : eval_dequantised(definition, c);
 }
 
 void facts(const NodeTypes& n, Facts& f) {
@@ -269,7 +269,7 @@ FormSpec form(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_resize = {
+extern constinit const OpDef definition = {
     .name = "Resize",
     .doc = "Interpolates along axes: nearest, linear or cubic, by scales or to sizes.",
     .since = 19,
@@ -310,4 +310,4 @@ extern constinit const OpDef op_resize = {
          "coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_resize

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_reverse_sequence {
 namespace {
 
 void infer(InferContext& c) {
@@ -42,7 +42,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_reverse_sequence = {
+extern constinit const OpDef definition = {
     .name = "ReverseSequence",
     .doc = "Reverses the first elements of each sequence, as many as its length.",
     .since = 10,
@@ -56,4 +56,4 @@ extern constinit const OpDef op_reverse_sequence = {
                  "return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_reverse_sequence

@@ -1,6 +1,6 @@
 #include "ops/norm.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_rms_normalization {
 namespace {
 
 void infer(InferContext& c) {
@@ -43,7 +43,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_rms_normalization = {
+extern constinit const OpDef definition = {
     .name = "RMSNormalization",
     .doc = "x over the root of the mean of its squares from axis on, times scale.",
     .since = 23,
@@ -58,4 +58,4 @@ extern constinit const OpDef op_rms_normalization = {
                  "return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_rms_normalization

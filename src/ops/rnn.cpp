@@ -1,6 +1,6 @@
 #include "ops/recurrent.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_rnn {
 namespace {
 
 std::size_t scratch(const ScratchContext& c) noexcept { return recurrent_scratch(c, 1); }
@@ -25,7 +25,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_rnn = {
+extern constinit const OpDef definition = {
     .name = "RNN",
     .doc = "h = f(x W^T + h R^T + biases) over a sequence, in one or both directions.",
     .since = 22,
@@ -54,4 +54,4 @@ extern constinit const OpDef op_rnn = {
                  "b, hidden_size=3) return y, h }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_rnn

@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_round {
 
-extern constinit const OpDef op_round = {
+extern constinit const OpDef definition = {
     .name = "Round",
     .doc = "The nearest whole number; halves go to the even one.",
     .since = 22,
@@ -18,4 +18,4 @@ extern constinit const OpDef op_round = {
                  "() { y = Round(f32[4]{-0.5, 0.5, 1.5, 2.5}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_round

@@ -1,6 +1,6 @@
 #include "ops/carried.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_scan {
 namespace {
 
 /// Numbers of states and of scanned inputs and outputs, and their axes.
@@ -166,7 +166,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_scan = {
+extern constinit const OpDef definition = {
     .name = "Scan",
     .doc =
         "Runs its body for each element of the scanned inputs, carrying states and stacking rows.",
@@ -189,4 +189,4 @@ extern constinit const OpDef op_scan = {
          "return y, rows }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_scan

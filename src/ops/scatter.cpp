@@ -1,13 +1,13 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_scatter {
 namespace {
 
 void normalise(Node& n, int, Rewriter&) { n.op = &op_named("ScatterElements"); }
 
 }  // namespace
 
-extern constinit const OpDef op_scatter = {
+extern constinit const OpDef definition = {
     .name = "Scatter",
     .doc = "The old name of ScatterElements, which it becomes on import.",
     .since = 11,
@@ -19,4 +19,4 @@ extern constinit const OpDef op_scatter = {
     .normalise = normalise,
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_scatter

@@ -7,30 +7,32 @@ namespace longshore::ops {
 /// Combines `count` elements: to[i] = to[i] op from[i].
 using Combine = void (*)(std::byte* to, const std::byte* from, std::int64_t count);
 
-enum class Reduction : std::uint8_t { none, add, mul, max, min };
+enum class ScatterReduction : std::uint8_t { none, add, mul, max, min };
 
-template <class T, Reduction reduction>
+template <class T, ScatterReduction reduction>
 void combine(std::byte* to, const std::byte* from, std::int64_t count) {
   T* y = reinterpret_cast<T*>(to);
   const T* x = reinterpret_cast<const T*>(from);
   using A =
       std::conditional_t<std::is_integral_v<T>, std::uint64_t, Compute<T>>;  // integers wrap around
   for (std::int64_t i = 0; i < count; i++) {
-    if constexpr (reduction == Reduction::add)
+    if constexpr (reduction == ScatterReduction::add)
       y[i] = static_cast<T>(static_cast<A>(y[i]) + static_cast<A>(x[i]));
-    if constexpr (reduction == Reduction::mul)
+    if constexpr (reduction == ScatterReduction::mul)
       y[i] = static_cast<T>(static_cast<A>(y[i]) * static_cast<A>(x[i]));
-    if constexpr (reduction == Reduction::max) y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
-    if constexpr (reduction == Reduction::min) y[i] = x[i] < y[i] || x[i] != x[i] ? x[i] : y[i];
+    if constexpr (reduction == ScatterReduction::max)
+      y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
+    if constexpr (reduction == ScatterReduction::min)
+      y[i] = x[i] < y[i] || x[i] != x[i] ? x[i] : y[i];
   }
 }
 
-inline Status reduction_of(const Attributes& a, Reduction& out) noexcept {
+inline Status reduction_of(const Attributes& a, ScatterReduction& out) noexcept {
   const std::string_view text = a.text("reduction", "none");
   constexpr std::string_view names[] = {"none", "add", "mul", "max", "min"};
   for (int i = 0; i < 5; i++)
     if (names[i] == text) {
-      out = static_cast<Reduction>(i);
+      out = static_cast<ScatterReduction>(i);
       return {};
     }
   return Status::error(Code::unsupported, "reduction '%.30s'; it may be none, add, mul, max or min",
@@ -39,13 +41,14 @@ inline Status reduction_of(const Attributes& a, Reduction& out) noexcept {
 
 /// The function for a reduction; null for none, which copies bytes.
 inline Status combine_for(const Attributes& a, DType dtype, Combine& out) noexcept {
-  Reduction reduction{};
+  ScatterReduction reduction{};
   LONGSHORE_TRY(reduction_of(a, reduction));
   out = nullptr;
-  if (reduction == Reduction::none) return {};
+  if (reduction == ScatterReduction::none) return {};
   const bool known = visit_type(NumberTypes{}, dtype, [&]<class T>() {
-    constexpr Combine table[] = {nullptr, combine<T, Reduction::add>, combine<T, Reduction::mul>,
-                                 combine<T, Reduction::max>, combine<T, Reduction::min>};
+    constexpr Combine table[] = {
+        nullptr, combine<T, ScatterReduction::add>, combine<T, ScatterReduction::mul>,
+        combine<T, ScatterReduction::max>, combine<T, ScatterReduction::min>};
     out = table[static_cast<int>(reduction)];
   });
   return known ? Status{}

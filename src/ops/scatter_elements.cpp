@@ -1,10 +1,10 @@
 #include "ops/scatter.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_scatter_elements {
 namespace {
 
 void infer(InferContext& c) {
-  Reduction reduction{};
+  ScatterReduction reduction{};
   if (const Status s = reduction_of(c.attributes(), reduction); !s.ok()) c.fail(s.text());
   const TensorType x = c.input(0);
   if (x.ranked && resolve_axis(c.attributes().integer("axis", 0), x.rank()) < 0)
@@ -45,7 +45,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_scatter_elements = {
+extern constinit const OpDef definition = {
     .name = "ScatterElements",
     .doc =
         "A copy of data in which y[indices[i][j]][j] = updates[i][j] for axis 0, and so on, or is "
@@ -65,4 +65,4 @@ extern constinit const OpDef op_scatter_elements = {
                  "reduction=\"add\") return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_scatter_elements

@@ -1,10 +1,10 @@
 #include "ops/scatter.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_scatter_nd {
 namespace {
 
 void infer(InferContext& c) {
-  Reduction reduction{};
+  ScatterReduction reduction{};
   if (const Status s = reduction_of(c.attributes(), reduction); !s.ok()) c.fail(s.text());
   c.output(0, c.input(0));
 }
@@ -45,7 +45,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_scatter_nd = {
+extern constinit const OpDef definition = {
     .name = "ScatterND",
     .doc =
         "A copy of data whose slices named by the rows of indices are replaced by, or combined "
@@ -64,4 +64,4 @@ extern constinit const OpDef op_scatter_nd = {
                  "(x: bool[2,2], u: bool[1]) { y = ScatterND(x, i64[1,2]{1, -2}, u) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_scatter_nd

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_selu {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -12,7 +12,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_selu = {
+extern constinit const OpDef definition = {
     .name = "Selu",
     .doc = "y = gamma * x where x > 0, else gamma * alpha * (exp(x) - 1).",
     .since = 22,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_selu = {
     .examples = {"(x: f32[2,5]) { y = Selu(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_selu

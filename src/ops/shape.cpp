@@ -2,7 +2,7 @@
 
 #include "ir/op.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_shape {
 namespace {
 
 /// [start, end) clamped to [0, rank]; negative numbers count from the end.
@@ -45,7 +45,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_shape = {
+extern constinit const OpDef definition = {
     .name = "Shape",
     .doc = "The dims of x from start to end, as a vector.",
     .since = 15,
@@ -57,4 +57,4 @@ extern constinit const OpDef op_shape = {
     .examples = {"(x: f32[2,3,N]) { y = Shape(x, start=-2) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_shape

@@ -1,7 +1,7 @@
 #include "ops/elementwise.hpp"
 #include "tensor/convert.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_shrink {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -18,7 +18,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_shrink = {
+extern constinit const OpDef definition = {
     .name = "Shrink",
     .doc = "x + bias below -lambd, x - bias above lambd, 0 between; NaN stays NaN.",
     .since = 9,
@@ -34,4 +34,4 @@ extern constinit const OpDef op_shrink = {
     .examples = {"(x: f32[2,5]) { y = Shrink(x, lambd=1.5, bias=1.5) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_shrink

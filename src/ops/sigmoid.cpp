@@ -1,9 +1,9 @@
 #include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_sigmoid {
 
-extern constinit const OpDef op_sigmoid = {
+extern constinit const OpDef definition = {
     .name = "Sigmoid",
     .doc = "y = 1 / (1 + exp(-x)).",
     .since = 13,
@@ -22,4 +22,4 @@ extern constinit const OpDef op_sigmoid = {
     .examples = {"(x: f32[2,5]) { y = Sigmoid(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_sigmoid

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_sign {
 namespace {
 
 template <class T>
@@ -12,7 +12,7 @@ T sign(T x) {
 
 }  // namespace
 
-extern constinit const OpDef op_sign = {
+extern constinit const OpDef definition = {
     .name = "Sign",
     .doc = "-1, 0 or 1; NaN stays NaN.",
     .since = 13,
@@ -27,4 +27,4 @@ extern constinit const OpDef op_sign = {
     .examples = {"(x: f32[2,5]) { y = Sign(x) return y }", "(x: u8[4]) { y = Sign(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_sign

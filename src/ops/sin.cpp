@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_sin {
 
-extern constinit const OpDef op_sin = {
+extern constinit const OpDef definition = {
     .name = "Sin",
     .doc = "The sine of an angle in radians.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_sin = {
     .examples = {"(x: f32[2,5]) { y = Sin(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_sin

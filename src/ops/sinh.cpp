@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_sinh {
 
-extern constinit const OpDef op_sinh = {
+extern constinit const OpDef definition = {
     .name = "Sinh",
     .doc = "The hyperbolic sine.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_sinh = {
     .examples = {"(x: f32[2,5]) { y = Sinh(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_sinh

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_size {
 namespace {
 
 void infer(InferContext& c) {
@@ -18,7 +18,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_size = {
+extern constinit const OpDef definition = {
     .name = "Size",
     .doc = "The number of elements.",
     .since = 25,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_size = {
     .examples = {"(x: f32[N,3]) { y = Size(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_size

@@ -1,7 +1,7 @@
 #include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_slice {
 namespace {
 
 // Before 10, starts, ends and axes are attributes.
@@ -142,7 +142,7 @@ FormSpec form(const NodeTypes& n) {
 
 }  // namespace
 
-extern constinit const OpDef op_slice = {
+extern constinit const OpDef definition = {
     .name = "Slice",
     .doc = "start:end:step of each axis given, by numpy's rules.",
     .since = 13,
@@ -166,4 +166,4 @@ extern constinit const OpDef op_slice = {
                  "(x: i8[4]) { y = Slice(x, i32[1]{0}, i32[1]{3}, _, i32[1]{-1}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_slice

@@ -1,6 +1,6 @@
 #include "ops/softmax.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_softmax {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -15,7 +15,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_softmax = {
+extern constinit const OpDef definition = {
     .name = "Softmax",
     .doc = "exp(x) over the sum of exp(x) along the axis.",
     .since = 13,
@@ -33,4 +33,4 @@ extern constinit const OpDef op_softmax = {
                  "(x: f16[2,3,4]) { y = Softmax(x, axis=1) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_softmax

@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/activation.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_softplus {
 
-extern constinit const OpDef op_softplus = {
+extern constinit const OpDef definition = {
     .name = "Softplus",
     .doc = "y = log(1 + exp(x)), without overflow.",
     .since = 22,
@@ -18,4 +18,4 @@ extern constinit const OpDef op_softplus = {
     .examples = {"(x: f32[2,5]) { y = Softplus(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_softplus

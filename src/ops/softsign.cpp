@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_softsign {
 
-extern constinit const OpDef op_softsign = {
+extern constinit const OpDef definition = {
     .name = "Softsign",
     .doc = "y = x / (1 + |x|).",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_softsign = {
     .examples = {"(x: f32[2,5]) { y = Softsign(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_softsign

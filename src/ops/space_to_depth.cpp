@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_space_to_depth {
 namespace {
 
 void infer(InferContext& c) {
@@ -37,7 +37,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_space_to_depth = {
+extern constinit const OpDef definition = {
     .name = "SpaceToDepth",
     .doc = "Blocks of pixels become channels; the block position is the outer part of the channel.",
     .since = 13,
@@ -53,4 +53,4 @@ extern constinit const OpDef op_space_to_depth = {
     .examples = {"(x: f32[N,2,4,6]) { y = SpaceToDepth(x, blocksize=2) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_space_to_depth

@@ -1,7 +1,7 @@
 #include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_split {
 namespace {
 
 // Before 18, without sizes, the parts are as many as the outputs; before 13, sizes are an
@@ -99,7 +99,7 @@ void facts(const NodeTypes& n, Facts& f) {
 
 }  // namespace
 
-extern constinit const OpDef op_split = {
+extern constinit const OpDef definition = {
     .name = "Split",
     .doc =
         "Parts along the axis: of the sizes given, or equal ones of which the last may be smaller.",
@@ -119,4 +119,4 @@ extern constinit const OpDef op_split = {
                  "(x: f32[N,6,2]) { a, b = Split(x, i64[2]{4, 2}, axis=-2) return a, b }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_split

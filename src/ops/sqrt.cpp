@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_sqrt {
 
-extern constinit const OpDef op_sqrt = {
+extern constinit const OpDef definition = {
     .name = "Sqrt",
     .doc = "The square root; NaN for negative numbers.",
     .since = 13,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_sqrt = {
     .examples = {"(x: f32[2,5]) { y = Sqrt(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_sqrt

@@ -1,7 +1,7 @@
 #include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_squeeze {
 namespace {
 
 void normalise(Node& n, int opset, Rewriter& r) {
@@ -67,7 +67,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_squeeze = {
+extern constinit const OpDef definition = {
     .name = "Squeeze",
     .doc = "Drops the axes given, whose size must be 1, or all axes of size 1.",
     .since = 25,
@@ -86,4 +86,4 @@ extern constinit const OpDef op_squeeze = {
                  "(x: f32[1,3,1]) { y = Squeeze(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_squeeze

@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_sub {
 
-extern constinit const OpDef op_sub = {
+extern constinit const OpDef definition = {
     .name = "Sub",
     .doc = "y = a - b, broadcast as numpy does. Integers wrap around.",
     .since = 14,
@@ -24,4 +24,4 @@ extern constinit const OpDef op_sub = {
                  "(a: i32[2,3], b: i32[3]) { y = Sub(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_sub

@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_sum {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -10,7 +10,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_sum = {
+extern constinit const OpDef definition = {
     .name = "Sum",
     .doc = "The sum of the inputs, element by element.",
     .since = 13,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_sum = {
                  "(a: f16[4]) { y = Sum(a) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_sum

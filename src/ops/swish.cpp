@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_swish {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -11,7 +11,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_swish = {
+extern constinit const OpDef definition = {
     .name = "Swish",
     .doc = "y = x * sigmoid(alpha * x).",
     .since = 24,
@@ -28,4 +28,4 @@ extern constinit const OpDef op_swish = {
                  "(x: f32[4]) { y = Swish(x, alpha=1.5) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_swish

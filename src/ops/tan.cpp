@@ -1,8 +1,8 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_tan {
 
-extern constinit const OpDef op_tan = {
+extern constinit const OpDef definition = {
     .name = "Tan",
     .doc = "The tangent of an angle in radians.",
     .since = 22,
@@ -17,4 +17,4 @@ extern constinit const OpDef op_tan = {
     .examples = {"(x: f32[2,5]) { y = Tan(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_tan

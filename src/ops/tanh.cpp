@@ -1,9 +1,9 @@
 #include "ops/activation.hpp"
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_tanh {
 
-extern constinit const OpDef op_tanh = {
+extern constinit const OpDef definition = {
     .name = "Tanh",
     .doc = "The hyperbolic tangent.",
     .since = 13,
@@ -21,4 +21,4 @@ extern constinit const OpDef op_tanh = {
     .examples = {"(x: f32[2,5]) { y = Tanh(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_tanh

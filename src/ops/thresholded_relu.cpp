@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_thresholded_relu {
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -10,7 +10,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_thresholded_relu = {
+extern constinit const OpDef definition = {
     .name = "ThresholdedRelu",
     .doc = "y = x where x > alpha, else 0; NaN stays NaN.",
     .since = 22,
@@ -26,4 +26,4 @@ extern constinit const OpDef op_thresholded_relu = {
     .examples = {"(x: f32[2,5]) { y = ThresholdedRelu(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_thresholded_relu

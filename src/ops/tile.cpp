@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_tile {
 namespace {
 
 void infer(InferContext& c) {
@@ -56,7 +56,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_tile = {
+extern constinit const OpDef definition = {
     .name = "Tile",
     .doc = "Repeats the whole tensor along each axis.",
     .since = 13,
@@ -73,4 +73,4 @@ extern constinit const OpDef op_tile = {
                  "(x: i64[2]) { y = Tile(x, i64[1]{3}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_tile

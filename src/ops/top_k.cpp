@@ -2,7 +2,7 @@
 #include "ops/legacy.hpp"
 #include "tensor/convert.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_top_k {
 namespace {
 
 /// k was an attribute before opset 10.
@@ -77,7 +77,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_top_k = {
+extern constinit const OpDef definition = {
     .name = "TopK",
     .doc =
         "The k largest (or smallest) along the axis in order, and where they were; of equal ones "
@@ -98,4 +98,4 @@ extern constinit const OpDef op_top_k = {
                  "return v, i }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_top_k

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_transpose {
 namespace {
 
 /// Input axis of each output axis; default: reversed.
@@ -56,7 +56,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_transpose = {
+extern constinit const OpDef definition = {
     .name = "Transpose",
     .doc =
         "Permutes the axes: output axis i is input axis perm[i]; without perm their order is "
@@ -76,4 +76,4 @@ extern constinit const OpDef op_transpose = {
                  "(x: i8[2,3] q(0.5, 1)) { y: i8[3,2] q(0.5, 1) = Transpose(x) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_transpose

@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_trilu {
 namespace {
 
 void infer(InferContext& c) {
@@ -37,7 +37,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_trilu = {
+extern constinit const OpDef definition = {
     .name = "Trilu",
     .doc =
         "The upper (or lower) triangle of each matrix from the k-th diagonal on; zeros elsewhere.",
@@ -52,4 +52,4 @@ extern constinit const OpDef op_trilu = {
                  "(x: i64[3,3]) { y = Trilu(x, upper=0) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_trilu

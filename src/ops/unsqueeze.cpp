@@ -1,7 +1,7 @@
 #include "ops/legacy.hpp"
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_unsqueeze {
 namespace {
 
 void normalise(Node& n, int opset, Rewriter& r) {
@@ -56,7 +56,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_unsqueeze = {
+extern constinit const OpDef definition = {
     .name = "Unsqueeze",
     .doc = "Inserts axes of size 1; the axes count in the result.",
     .since = 25,
@@ -75,4 +75,4 @@ extern constinit const OpDef op_unsqueeze = {
                  "(x: i64[]) { y = Unsqueeze(x, i64[1]{0}) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_unsqueeze

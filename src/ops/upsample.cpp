@@ -1,6 +1,6 @@
 #include "ops/movement.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_upsample {
 namespace {
 
 // Upsample 9 is Resize with asymmetric coordinates; before 9, scales are an attribute.
@@ -20,7 +20,7 @@ void normalise(Node& n, int, Rewriter& r) {
 
 }  // namespace
 
-extern constinit const OpDef op_upsample = {
+extern constinit const OpDef definition = {
     .name = "Upsample",
     .doc = "Enlarges by scales; becomes Resize on import.",
     .since = 10,
@@ -31,4 +31,4 @@ extern constinit const OpDef op_upsample = {
     .normalise = normalise,
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_upsample

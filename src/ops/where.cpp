@@ -1,6 +1,6 @@
 #include "ops/elementwise.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_where {
 namespace {
 
 void infer(InferContext& c) {
@@ -36,7 +36,7 @@ Status eval(EvalContext& c) noexcept {
 
 }  // namespace
 
-extern constinit const OpDef op_where = {
+extern constinit const OpDef definition = {
     .name = "Where",
     .doc = "x where the condition holds, else y; all three are broadcast.",
     .since = 16,
@@ -52,4 +52,4 @@ extern constinit const OpDef op_where = {
                  "(c: bool[4], x: i64[4], y: i64[1]) { z = Where(c, x, y) return z }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_where

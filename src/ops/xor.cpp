@@ -1,9 +1,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/legacy.hpp"
 
-namespace longshore::ops {
+namespace longshore::ops::op_xor {
 
-extern constinit const OpDef op_xor = {
+extern constinit const OpDef definition = {
     .name = "Xor",
     .doc = "True where exactly one is.",
     .since = 7,
@@ -16,4 +16,4 @@ extern constinit const OpDef op_xor = {
     .examples = {"(a: bool[2,3], b: bool[3]) { y = Xor(a, b) return y }"},
 };
 
-}  // namespace longshore::ops
+}  // namespace longshore::ops::op_xor

@@ -70,7 +70,7 @@ class Folder {
       return;
     }
     Node r = n;
-    r.op = &ops::op_longshore_requantize;
+    r.op = &ops::op_longshore_requantize::definition;
     r.inputs = {from};
     out_.nodes.push_back(std::move(r));
   }
@@ -201,7 +201,7 @@ class Folder {
       moved.dtype = from.dtype;
       folded.outputs[o] = out_.add_value(g_[to].name + "_moved", moved);
       Node r = *t.quantize;
-      r.op = &ops::op_longshore_requantize;
+      r.op = &ops::op_longshore_requantize::definition;
       r.inputs = {folded.outputs[o]};
       after.push_back(std::move(r));
       return;

@@ -359,11 +359,11 @@ class Quantiser {
       out_[to].type = type;
     } else if (made != made_.end() && codes_.contains({v, made->second})) {
       to = out_.add_value(str(in_[v].name, "_", name(dtype)), type);
-      append(ops::op_longshore_requantize, {codes_.at({v, made->second})}, to);
+      append(ops::op_longshore_requantize::definition, {codes_.at({v, made->second})}, to);
     } else {
       const ValueId from = as_float(v);
       to = out_.add_value(first ? in_[v].name + "_q" : str(in_[v].name, "_", name(dtype)), type);
-      append(ops::op_longshore_quantize, {from}, to);
+      append(ops::op_longshore_quantize::definition, {from}, to);
     }
     codes_[{v, dtype}] = to;
     return to;
@@ -384,7 +384,7 @@ class Quantiser {
           "a value is used before it is computed");
     const ValueId from = codes_.at({v, made->second});
     to = out_.add_value(output ? in_[v].name : in_[v].name + "_f", {});
-    append(ops::op_longshore_dequantize, {from}, to);
+    append(ops::op_longshore_dequantize::definition, {from}, to);
     return to;
   }
 

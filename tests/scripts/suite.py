@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as temporary:
     planted.chmod(0o755)
     drive = ("import pathlib, suite, sys\n"
              "path = pathlib.Path(sys.argv.pop())\n"
-             "suite.parts = lambda full: [('made up', lambda: suite.script(path))]\n"
+             "suite.stages = lambda full: [[('made up', lambda: suite.script(path))]]\n"
              "sys.exit(suite.main())\n")
     for options, code in (([], 0), (["--strict"], 1)):
         done = subprocess.run([sys.executable, "-c", drive, *options, planted], capture_output=True, text=True, cwd=temporary,
@@ -43,7 +43,7 @@ with tempfile.TemporaryDirectory() as temporary:
         check.that(done.returncode == code and done.stdout.endswith(f"1 passed, {code} failed, 1 skipped\n"),
                    f"a skip with {options}", f"exit code {done.returncode}: {done.stdout}{done.stderr}")
 
-usual, full = ({name for name, _ in suite.parts(long)} for long in (False, True))
+usual, full = ({name for stage in suite.stages(long) for name, _ in stage} for long in (False, True))
 for name in ("layers", "format", "unit tests", "instruction sets", "linkage", "smallest runtime", "clang-tidy", "models",
              "sanitizers", "fuzz", "oracle node_tests", *(f"script {path.stem}" for path in (ROOT / "tests/scripts").glob("*.py"))):
     check.that(name in usual, f"the part {name}", sorted(usual))
