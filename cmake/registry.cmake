@@ -7,8 +7,8 @@
 # `folder` lies in src/ (or in the project, where it begins with a slash) and may be nested; `space` is
 # the namespace of the definitions and of all() and names(), the stems in the same order.
 #
-# With GROUPED the files, many and small, are compiled some together, so that each does not read the same
-# headers again; then a file has a namespace of its own, and defines `<folder>::<prefix>_<name>::definition`.
+# With GROUPED some files are compiled together (group.cmake); then a file has a namespace of its own, and
+# defines `<folder>::<prefix>_<name>::definition`.
 function(longshore_registry target folder space prefix type header)
   cmake_parse_arguments(PARSE_ARGV 6 registry GROUPED "" "")
   if(folder MATCHES "^/")
@@ -29,10 +29,6 @@ function(longshore_registry target folder space prefix type header)
     endif()
     string(MAKE_C_IDENTIFIER ${prefix}_${stem} name)  # a prefix, since `and`, `or`, `if` are keywords
     if(registry_GROUPED)
-      # The group is told by the name, so that a new file changes one group and not all that follow.
-      string(MD5 hash ${stem})
-      string(SUBSTRING ${hash} 0 1 hash)
-      set_property(SOURCE ${file} PROPERTY UNITY_GROUP ${space}_${hash})
       string(APPEND externs "namespace ${name} {\nextern const ${type} definition;\n}\n")
       string(APPEND name "::definition")
     else()
@@ -59,7 +55,7 @@ std::span<const std::string_view> names() { return stems; }
 ")
   target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/registry/${space}.cpp)
   if(registry_GROUPED)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    longshore_group(${target} ${space} ${files})
   endif()
 endfunction()
 

@@ -5,7 +5,7 @@
 #include "optimize/optimize.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::absent_output_test {
 namespace {
 
 TEST(AbsentOutput, OptimisesAndRuns) {
@@ -23,4 +23,4 @@ TEST(AbsentOutput, OptimisesAndRuns) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::absent_output_test

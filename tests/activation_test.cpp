@@ -13,7 +13,7 @@
 #include "quantize/quantize.hpp"
 #include "tensor/quant.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::activation_test {
 namespace {
 
 struct Product {
@@ -206,4 +206,4 @@ TEST(Activation, WhatCannotBeIsSaid) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::activation_test

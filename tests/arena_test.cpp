@@ -7,7 +7,7 @@
 
 #include "random.hpp"
 
-namespace longshore::plan {
+namespace longshore::plan::arena_test {
 namespace {
 
 bool in_place(const std::vector<Buffer>& b, std::size_t i, std::size_t j) {
@@ -108,4 +108,4 @@ TEST(Arena, FillsAGapBetweenLongLivedBuffers) {
 }
 
 }  // namespace
-}  // namespace longshore::plan
+}  // namespace longshore::plan::arena_test

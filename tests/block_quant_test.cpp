@@ -14,7 +14,7 @@
 #include "tensor/requantise.hpp"
 #include "write/bundle.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::block_quant_test {
 namespace {
 
 struct Drawn {
@@ -165,4 +165,4 @@ TEST(BlockQuant, ProductsOfBlockedWeights) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::block_quant_test

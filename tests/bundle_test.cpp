@@ -19,7 +19,7 @@
 #include "random.hpp"
 #include "write/bundle.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::bundle_test {
 namespace {
 
 using testing::HasSubstr;
@@ -345,4 +345,4 @@ TEST(Bundle, MadeUpSectionsAreErrorsNotCrashes) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::bundle_test

@@ -9,7 +9,7 @@
 #include "program/instruction_def.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::change_test {
 namespace {
 
 using testing::ElementsAre;
@@ -263,4 +263,4 @@ TEST(Change, OfWhatZeroWeightsMultiplyIsNotShown) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::change_test

@@ -9,7 +9,7 @@
 #include "measure/runner.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::compare_test {
 namespace {
 
 using testing::HasSubstr;
@@ -289,4 +289,4 @@ TEST(Compare, PrecisionHoldsCodesAgainstTheFloatValueOfThatName) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::compare_test

@@ -13,7 +13,7 @@
 #include "program/instructions/table.hpp"
 #include "sim/costs.hpp"
 
-namespace longshore {
+namespace longshore::costs_test {
 namespace {
 
 struct Reference {
@@ -185,4 +185,4 @@ TEST(Costs, TransposingDmaTakesAWordPerByte) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::costs_test

@@ -19,7 +19,7 @@
 #include "random.hpp"
 #include "read/read.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::damaged_models_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +144,4 @@ TEST(DamagedModels, FromBugReports) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::damaged_models_test

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "measure/dataset.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::dataset_test {
 namespace {
 
 class Datasets : public testing::Test {
@@ -139,4 +139,4 @@ TEST_F(Datasets, AnUnknownOneNamesThoseThatExist) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::dataset_test

@@ -9,7 +9,7 @@
 #include "compile/compile.hpp"
 #include "sim/verify.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::ending_test {
 namespace {
 
 using testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(Ending, ASemaphoreLimitIsNoFaultOfOurs) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::ending_test

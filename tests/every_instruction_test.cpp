@@ -13,7 +13,7 @@
 #include "random_instruction.hpp"
 #include "sim/execute.hpp"
 
-namespace longshore {
+namespace longshore::every_instruction_test {
 namespace {
 
 constexpr MemorySizes sizes{4096, 4096};
@@ -275,4 +275,4 @@ TEST(Regions, MoreThanTheyHoldAreRefused) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::every_instruction_test

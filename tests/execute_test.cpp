@@ -15,7 +15,7 @@
 #include "random.hpp"
 #include "sim/execute.hpp"
 
-namespace longshore {
+namespace longshore::execute_test {
 namespace {
 
 struct Bench {
@@ -408,4 +408,4 @@ TEST(Execute, DmaTransposesAndCopyAndFill) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::execute_test

@@ -10,7 +10,7 @@
 
 #include "temporary_folder.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::file_test {
 namespace {
 
 std::vector<std::byte> some_bytes(std::size_t n) {
@@ -59,4 +59,4 @@ TEST(File, Refusals) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::file_test

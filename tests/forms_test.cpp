@@ -4,7 +4,7 @@
 
 #include "npu_case.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::forms_test {
 namespace {
 
 class EveryForm : public testing::TestWithParam<const forms::FormDef*> {};
@@ -53,4 +53,4 @@ TEST(Forms, EveryOperatorAsksForOneThatIsThere) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::forms_test

@@ -7,7 +7,7 @@
 #include "sim/costs.hpp"
 #include "sim/execute.hpp"
 
-namespace longshore {
+namespace longshore::hostile_instruction_test {
 namespace {
 
 /// Small numbers, powers of two and their neighbours, the greatest.
@@ -125,4 +125,4 @@ TEST(HostileInstructions, RunsThatOverlapManyTimes) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::hostile_instruction_test

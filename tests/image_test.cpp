@@ -9,7 +9,7 @@
 #include "random.hpp"
 #include "read/image.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::image_test {
 namespace {
 
 using testing::ElementsAre;
@@ -197,4 +197,4 @@ TEST(Image, WhatDoesNotFitIsNamed) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::image_test

@@ -11,7 +11,7 @@
 #include "sim/inject.hpp"
 #include "sim/verify.hpp"
 
-namespace longshore {
+namespace longshore::instruction_test {
 namespace {
 
 using tests::Pipeline;
@@ -106,4 +106,4 @@ TEST(ChromeTrace, HasARowPerQueueAndAnEventPerInterval) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::instruction_test

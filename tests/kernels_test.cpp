@@ -12,7 +12,7 @@
 #include "measure/runner.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::kernels_test {
 namespace {
 
 using cpu::Isa;
@@ -434,4 +434,4 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Kernels,
                          [](const auto& info) { return std::string(cpu::name(info.param)); });
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::kernels_test

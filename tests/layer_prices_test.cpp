@@ -14,7 +14,7 @@
 #include "sim/schedule.hpp"
 #include "target/target.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::layer_prices_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,4 +105,4 @@ TEST(LayerPrices, OfModels) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::layer_prices_test

@@ -8,7 +8,7 @@
 #include "quantize/quantize.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::long_graph_test {
 namespace {
 
 // Sanitizers make all of it slower, and what they look for does not wait for the length.
@@ -88,4 +88,4 @@ TEST(LongGraph, IsQuantisedAndCompared) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::long_graph_test

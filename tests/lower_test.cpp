@@ -4,7 +4,7 @@
 #include "npu_case.hpp"
 #include "random_net.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::lower_test {
 namespace {
 
 TEST(Lower, OneConvolution) {
@@ -219,4 +219,4 @@ TEST(Lower, RandomNetsAreExactOnBothTargetsWithAnySram) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::lower_test

@@ -13,7 +13,7 @@
 #include "sim/simulate.hpp"
 #include "write/bundle.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::no_memory_test {
 namespace {
 
 /// Floats, codes, a table, a nested program, data-dependent dims, kernels that pack.
@@ -99,4 +99,4 @@ TEST(NoMemory, WhileReadingAFile) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::no_memory_test

@@ -6,7 +6,7 @@
 #include "random.hpp"
 #include "write/npy.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::npy_test {
 namespace {
 
 using testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST(Npy, TypesThatNumpyLacksAreWidened) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::npy_test

@@ -8,7 +8,7 @@
 #include "onnx_model.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::onnx_tensor_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -210,4 +210,4 @@ TEST_F(External, SizesAreChecked) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::onnx_tensor_test

@@ -13,7 +13,7 @@
 #include "random.hpp"
 #include "tensor/small_float.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::ops_math_test {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
@@ -494,4 +494,4 @@ TEST(OpsMath, QuantisedGemmEqualsAPlainLoop) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::ops_math_test

@@ -10,7 +10,7 @@
 #include "ir/op.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::ops_struct_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -588,4 +588,4 @@ TEST(NonMaxSuppression, WithoutALimitGivesNothing) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::ops_struct_test

@@ -5,7 +5,7 @@
 #include "ir/op.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::ops_test {
 namespace {
 
 struct Case {
@@ -133,4 +133,4 @@ TEST(Ops, SuggestANearName) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::ops_test

@@ -6,7 +6,7 @@
 #include "optimize/optimize.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::passes_test {
 namespace {
 
 struct Case {
@@ -149,4 +149,4 @@ TEST(Passes, HaveDocumentationAndCases) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::passes_test

@@ -10,7 +10,7 @@
 #include "program/instructions/pool.hpp"
 #include "program/instructions/table.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::place_test {
 namespace {
 
 using testing::ElementsAre;
@@ -274,4 +274,4 @@ TEST(Place, WhatLoweringCannotDoIsSaidPerNode) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::place_test

@@ -13,7 +13,7 @@
 #include "tensor/precision.hpp"
 #include "tensor/quant.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::precision_test {
 namespace {
 
 std::vector<std::string> operators(const Graph& g) {
@@ -234,4 +234,4 @@ TEST(Precision, SumsOfSixteenBitProductsAreWide) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::precision_test

@@ -8,7 +8,7 @@
 #include "quantize/import.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::quantize_import_test {
 namespace {
 
 using testing::ElementsAre;
@@ -218,4 +218,4 @@ TEST(Import, FloatGraphsComeBackUnchanged) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::quantize_import_test

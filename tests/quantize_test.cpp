@@ -12,7 +12,7 @@
 #include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::quantize_test {
 namespace {
 
 using testing::ElementsAre;
@@ -651,4 +651,4 @@ TEST(Quantize, AMaskGetsCodesUnlessItStandsForInfinity) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::quantize_test

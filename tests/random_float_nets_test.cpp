@@ -24,7 +24,7 @@
 #include "random_float_net.hpp"
 #include "sim/verify.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::random_float_nets_test {
 namespace {
 
 constexpr double least_db = 12;
@@ -340,4 +340,4 @@ TEST(RandomFloatNets, AreBuiltExactlyAndStayNearFloat) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::random_float_nets_test

@@ -12,7 +12,7 @@
 #include "random_graph.hpp"
 #include "random_net.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::random_graphs_test {
 namespace {
 
 /// 2,000 with LONGSHORE_FULL set, a part of them otherwise.
@@ -85,4 +85,4 @@ TEST(RandomGraphs, DrawEachKindThatMatters) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::random_graphs_test

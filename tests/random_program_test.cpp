@@ -10,7 +10,7 @@
 #include "random_instruction.hpp"
 #include "sim/verify.hpp"
 
-namespace longshore {
+namespace longshore::random_program_test {
 namespace {
 
 constexpr std::uint32_t buffer_bytes = 256, buffers = 6,
@@ -290,4 +290,4 @@ TEST(RandomPrograms, AcceptedOnesDoNotDependOnTheOrder) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::random_program_test

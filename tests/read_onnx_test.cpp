@@ -5,7 +5,7 @@
 #include "onnx_model.hpp"
 #include "tensor/visit.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::read_onnx_test {
 namespace {
 
 using testing::ElementsAre;
@@ -429,4 +429,4 @@ TEST(ReadOnnx, SurvivesCutsAndFlippedBits) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::read_onnx_test

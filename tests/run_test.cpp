@@ -9,7 +9,7 @@
 #include "random.hpp"
 #include "tensor/small_float.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::run_test {
 namespace {
 
 struct Case {
@@ -251,4 +251,4 @@ TEST(Run, ErrorsNameTheStep) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::run_test

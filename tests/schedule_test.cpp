@@ -4,7 +4,7 @@
 
 #include "npu_case.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::schedule_test {
 namespace {
 
 using plan::Box;
@@ -170,4 +170,4 @@ TEST(Schedule, ThreeCoresWithTapsFitTheSemaphores) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::schedule_test

@@ -6,7 +6,7 @@
 #include "sim/dram_server.hpp"
 #include "sim/verify.hpp"
 
-namespace longshore {
+namespace longshore::sim_test {
 namespace {
 
 using tests::Pipeline;
@@ -262,4 +262,4 @@ TEST(Schedule, LayerSwitchCostsOncePerLayer) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::sim_test

@@ -5,7 +5,7 @@
 #include "run/context.hpp"
 #include "write/bundle.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::smallest_runtime_test {
 namespace {
 
 TEST(SmallestRuntime, RunsWhatAnNpuRunsWithoutOperators) {
@@ -96,4 +96,4 @@ TEST(SmallestRuntime, RefusesCopiesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::smallest_runtime_test

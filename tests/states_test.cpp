@@ -8,7 +8,7 @@
 #include "program/bundle.hpp"
 #include "write/bundle.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::states_test {
 namespace {
 
 using testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(States, ThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::states_test

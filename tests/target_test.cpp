@@ -9,7 +9,7 @@
 #include "base/file.hpp"
 #include "target/target.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::target_test {
 namespace {
 
 using testing::HasSubstr;
@@ -208,4 +208,4 @@ TEST(Target, AnUnknownNameListsTheKnown) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::target_test

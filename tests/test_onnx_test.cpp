@@ -9,7 +9,7 @@
 #include "ir/op.hpp"
 #include "onnx_model.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::test_onnx_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ TEST_F(TestOnnx, NothingToTestIsAnError) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::test_onnx_test

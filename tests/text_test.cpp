@@ -7,7 +7,7 @@
 #include <limits>
 #include <sstream>
 
-namespace longshore {
+namespace longshore::text_test {
 namespace {
 
 template <class... Ts>
@@ -34,4 +34,4 @@ TEST(Text, ABytePrintsAsANumber) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::text_test

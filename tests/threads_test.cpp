@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace longshore {
+namespace longshore::threads_test {
 namespace {
 
 TEST(Threads, EveryChunkRunsOnce) {
@@ -50,4 +50,4 @@ TEST(Threads, SeveralCallersShareOnePool) {
 TEST(Threads, ThereIsAtLeastOneCore) { EXPECT_GE(usable_cores(), 1); }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::threads_test

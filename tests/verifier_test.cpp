@@ -7,7 +7,7 @@
 #include "npu_program.hpp"
 #include "sim/verify.hpp"
 
-namespace longshore {
+namespace longshore::verifier_test {
 namespace {
 
 using tests::Pipeline;
@@ -300,4 +300,4 @@ TEST(Verifier, TenThousandInstructionsInASecond) {
 }
 
 }  // namespace
-}  // namespace longshore
+}  // namespace longshore::verifier_test

@@ -12,7 +12,7 @@
 #include "measure/runner.hpp"
 #include "random.hpp"
 
-namespace longshore::tests {
+namespace longshore::tests::weights_once_test {
 namespace {
 
 /// Kernels that pack (conv, gemm), constants that are read as they are, unknown dims, a Loop.
@@ -228,4 +228,4 @@ TEST(WeightsOnce, APackGoesWithItsConstant) {
 }
 
 }  // namespace
-}  // namespace longshore::tests
+}  // namespace longshore::tests::weights_once_test
