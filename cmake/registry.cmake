@@ -55,7 +55,7 @@ std::span<const std::string_view> names() { return stems; }
 ")
   target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/registry/${space}.cpp)
   if(registry_GROUPED)
-    longshore_group(${target} ${space} ${files})
+    longshore_group(${target} ${CMAKE_SOURCE_DIR}/src ${files})
   endif()
 endfunction()
 

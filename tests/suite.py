@@ -154,7 +154,10 @@ def plain_commands():
             continue
         plain = re.sub(r" -include \S+/cmake_pch\.hxx\b", "", entry["command"])
         group = pathlib.Path(entry["file"])
-        members = re.findall(r'#include "(.*)"', group.read_text()) if "/Unity/" in entry["file"] else [entry["file"]]
+        members = [entry["file"]]
+        if group.parent == ROOT / "build/release/groups":
+            names = re.findall(r'#include "(.*)"', group.read_text())
+            members = [str(folder / name) for name in names for folder in (ROOT / "src", ROOT / "tests") if (folder / name).exists()]
         commands += [dict(entry, file=file, command=plain.replace(entry["file"], file)) for file in members]
     return commands
 
