@@ -263,8 +263,7 @@ TEST(RandomPrograms, AcceptedOnesDoNotDependOnTheOrder) {
   int accepted = 0, refused = 0, shown = 0;
   for (unsigned n = 0; n < 240; n++) {
     std::mt19937 rng(tests::seed() * 7919 + n);
-    const Program p =
-        Generator(rng, n % 3 == 0 ? 0 : 0.01 * (n % 3)).make(12 + static_cast<int>(n % 50));
+    const Program p = Generator(rng, 0.02 * (n % 3)).make(12 + static_cast<int>(n % 50));
     const std::vector<Refusal> refusals = verify(p);
     if (n % 3 == 0) {
       EXPECT_TRUE(refusals.empty())
@@ -284,11 +283,9 @@ TEST(RandomPrograms, AcceptedOnesDoNotDependOnTheOrder) {
       shown += !same;
     }
   }
-  // Both kinds occur (of 160 with something forgotten some 50 are refused), and what is refused
-  // does go wrong in some order.
   EXPECT_GT(accepted, 90);
-  EXPECT_GT(refused, 15);
-  EXPECT_GT(shown, 5);
+  EXPECT_GT(refused, 40);
+  EXPECT_GT(shown, 10);  // what is refused does go wrong in some order
 }
 
 }  // namespace
