@@ -12,10 +12,11 @@
 #include "lower/cpu.hpp"
 #include "measure/runner.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
+// The sanitizers bring operators of their own, which cannot be replaced.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LONGSHORE_COUNTS 0
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define LONGSHORE_COUNTS 0
 #endif
 #endif
