@@ -212,12 +212,7 @@ def oracle(script, full):
 def stages(full):
     """Everything that runs, in order: lists of parts that may run beside each other, each a name and a function that gives
     Counts. What uses all cores by itself stands alone."""
-    def oracles():
-        return [(f"oracle {path.stem}", lambda path=path: oracle(path, full)) for path in sorted((ROOT / "tests/oracle").glob("*.py"))]
-
-    def scripts():
-        return [(f"script {path.stem}", lambda path=path: script(path)) for path in sorted((ROOT / "tests/scripts").glob("*.py"))]
-
+    oracles, scripts = (sorted((ROOT / "tests" / folder).glob("*.py")) for folder in ("oracle", "scripts"))
     found = [
         # The models come from the network while the compiler works.
         [("release build", lambda: build("release")),
@@ -230,8 +225,8 @@ def stages(full):
          ("linkage", lambda: command([ROOT / "script/check_linkage"]))],
         [("smallest runtime", lambda: build("runtime"))],
         [("clang-tidy", lambda: clang_tidy(full))],
-        oracles(),
-        scripts(),
+        [(f"oracle {path.stem}", lambda path=path: oracle(path, full)) for path in oracles],
+        [(f"script {path.stem}", lambda path=path: script(path)) for path in scripts],
         [("asan build", lambda: build("asan"))],
         [("sanitizers", lambda: unit_tests("asan", timeout=2400))],
         [("fuzz", lambda: fuzz(60 if full else 5))],
@@ -280,7 +275,7 @@ def main():
                 total.add(found)
                 print(f"{found.output}   {name}: {found.passed} passed, {len(found.failures)} failed, {len(found.skips)} skipped "
                       f"({seconds:.0f} s)", flush=True)
-                build_failed = build_failed or ("build" in name and bool(found.failures))
+                build_failed = build_failed or (name.endswith(" build") and bool(found.failures))
         if build_failed:
             break
 

@@ -34,14 +34,23 @@ with tempfile.TemporaryDirectory() as temporary:
     planted.write_text("#!/bin/sh\necho SKIP no time\n")
     planted.chmod(0o755)
     drive = ("import pathlib, suite, sys\n"
-             "path = pathlib.Path(sys.argv.pop())\n"
-             "suite.stages = lambda full: [[('made up', lambda: suite.script(path))]]\n"
+             "name, path = sys.argv.pop(), pathlib.Path(sys.argv.pop())\n"
+             "suite.stages = lambda full: [[(name, lambda: suite.script(path))], [('later', lambda: suite.Counts(passed=1))]]\n"
              "sys.exit(suite.main())\n")
-    for options, code in (([], 0), (["--strict"], 1)):
-        done = subprocess.run([sys.executable, "-c", drive, *options, planted], capture_output=True, text=True, cwd=temporary,
+
+    def whole(name, *options):
+        done = subprocess.run([sys.executable, "-c", drive, *options, planted, name], capture_output=True, text=True, cwd=temporary,
                               env=dict(os.environ, PYTHONPATH=str(ROOT / "tests")))
-        check.that(done.returncode == code and done.stdout.endswith(f"1 passed, {code} failed, 1 skipped\n"),
-                   f"a skip with {options}", f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+        return done.returncode, (done.stdout.splitlines() or [""])[-1]
+
+    check.that(whole("made up") == (0, "2 passed, 0 failed, 1 skipped"), "a skip", whole("made up"))
+    found = whole("made up", "--strict")
+    check.that(found == (1, "2 passed, 1 failed, 1 skipped"), "a skip with --strict", found)
+    # Without a build the rest cannot run; any other failure does not end it.
+    planted.write_text("#!/bin/sh\nexit 1\n")
+    for name, passed in (("release build", 0), ("script build_killed", 1)):
+        found = whole(name)
+        check.that(found == (1, f"{passed} passed, 1 failed, 0 skipped"), f"a failure of {name}", found)
 
 usual, full = ({name for stage in suite.stages(long) for name, _ in stage} for long in (False, True))
 for name in ("layers", "format", "unit tests", "instruction sets", "linkage", "smallest runtime", "clang-tidy", "models",
