@@ -172,15 +172,15 @@ struct Fault {
   std::string stage, text;
 };
 
-/// Where the net fails on its way, and how; nothing where it does not. `skipped`: outputs that 8
-/// bits cannot hold at all.
-std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nullptr) {
+/// Where the net fails on its way, and how; nothing where it does not. `too_hard`: 8 bits
+/// cannot hold an output at all.
+std::optional<Fault> fault_of(const Graph& net, unsigned seed, bool* too_hard = nullptr) {
   std::string stage = "float";
   try {
     const auto samples = samples_of(net, seed, 3);
     const Run want = run_float(net, samples);
     if (!want.finite || want.largest > 1e6) {
-      if (skipped) ++*skipped;
+      if (too_hard) *too_hard = true;
       return {};
     }
     stage = "optimise";
@@ -197,7 +197,7 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nu
     stage = "precision";
     const Run all = run_float(net, seen);
     if (!all.finite || all.largest > 1e6) {
-      if (skipped) ++*skipped;
+      if (too_hard) *too_hard = true;
       return {};
     }
     std::vector<double> signal(net.outputs.size()), noise(net.outputs.size());
@@ -224,7 +224,7 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, int* skipped = nu
       if (plain >= least_db + 3)
         fail(Code::internal, "output '", net[net.outputs[o]].name, "' has ", db,
              " dB of signal over noise, plain 8 bits ", plain);
-      if (skipped) ++*skipped;
+      if (too_hard) *too_hard = true;
     }
     stage = "cpu";
     Comparison comparison(q, Strictness::op_bounds);
@@ -318,7 +318,9 @@ TEST(RandomFloatNets, AreBuiltExactlyAndStayNearFloat) {
     drawn++;
     nodes += static_cast<int>(net.nodes.size());
     if (show) std::cout << print(net) << std::endl;
-    const std::optional<Fault> f = fault_of(net, net_seed, &skipped);
+    bool too_hard = false;
+    const std::optional<Fault> f = fault_of(net, net_seed, &too_hard);
+    skipped += too_hard;
     if (!f) return;
     failed[f->stage]++;
     const Graph small = reduced(net, net_seed, f->stage);
@@ -331,10 +333,11 @@ TEST(RandomFloatNets, AreBuiltExactlyAndStayNearFloat) {
   } else {
     for (unsigned i = 0; i < count(); i++) one(seed() * 1000003u + i, false);
     EXPECT_GT(drawn, static_cast<int>(count()) * 9 / 10);
-    EXPECT_LE(skipped, 2 + drawn / 100);
+    // About one in 300 is too hard; 300 draws hold eight such once in 100,000 runs.
+    EXPECT_LE(skipped, 5 + drawn / 150);
   }
   std::cout << drawn << " nets of " << nodes << " nodes, " << skipped
-            << " outputs that 8 bits cannot hold";
+            << " nets that 8 bits cannot hold";
   for (const auto& [stage, n] : failed) std::cout << "; " << stage << ": " << n << " failed";
   std::cout << "\n";
 }
