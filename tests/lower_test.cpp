@@ -32,6 +32,12 @@ TEST(Lower, AliasesOfAliases) {
              b: i8[1,3,2] q(0.05, -5) = Unsqueeze(a, i64[1]{0})
              c: i8[1,3,1] q(0.05, -5), d: i8[1,3,1] q(0.05, -5) = Split(b, axis=-1, num_outputs=2)
              y: i8[1,3,1] q(0.1, 0) = Add(c, d) return y })",
+                "a b c d y", ""},
+               {R"((x: i8[3,2] q(0.1, 3)) {
+             a: i8[3,2] q(0.05, -5) = Sigmoid(x)
+             b: i8[2,3] q(0.05, -5) = Reshape(a, i64[2]{2, 3})
+             c: i8[1,3] q(0.05, -5), d: i8[1,3] q(0.05, -5) = Split(b, axis=0, num_outputs=2)
+             y: i8[1,3] q(0.1, 0) = Add(c, d) return y })",
                 "a b y", "c d"},
                {R"((x: i8[1,4,6,5] q(0.1, 3)) {
              a: i8[1,4,6,5] q(0.05, -5) = Sigmoid(x)

@@ -98,13 +98,14 @@ def fuzz(seconds):
 
 
 def unit_tests(preset, timeout=1500, filter_=None, environment=None):
-    """The GoogleTest program of a build, in as many shards as there are cores."""
+    """The GoogleTest program of a build, in shards: a few for each core, so that none is left with the longest tests."""
     program = ROOT / "build" / preset / "longshore_tests"
+    shards = 4 * CORES
     total = Counts()
 
     def shard(index):
         with tempfile.NamedTemporaryFile(suffix=".xml") as report:
-            env = dict(os.environ, GTEST_TOTAL_SHARDS=str(CORES), GTEST_SHARD_INDEX=str(index), **(environment or {}))
+            env = dict(os.environ, GTEST_TOTAL_SHARDS=str(shards), GTEST_SHARD_INDEX=str(index), **(environment or {}))
             arguments = [program, "--gtest_brief=1", f"--gtest_output=xml:{report.name}", f"--gtest_random_seed={SEED}"]
             if filter_:
                 arguments.append(f"--gtest_filter={filter_}")
@@ -120,7 +121,7 @@ def unit_tests(preset, timeout=1500, filter_=None, environment=None):
                 return code, output, None
 
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
-        for index, (code, output, report) in enumerate(pool.map(shard, range(CORES))):
+        for index, (code, output, report) in enumerate(pool.map(shard, range(shards))):
             if report is None:
                 total.output += output[-8000:] + "\n"
                 total.failures.append(f"{preset} unit tests, shard {index}: no report, exit code {code}")

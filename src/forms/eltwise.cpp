@@ -34,12 +34,12 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   if (n.node.inputs.size() != 2)
     return out.range("the number of inputs", static_cast<std::int64_t>(n.node.inputs.size()), 2, 2,
                      "element-wise instructions take");
-  const std::optional<Extent> to = extent_of(n.type(n.result()));
+  const std::optional<Extent> to = extent_of(n.graph[n.result()]);
   std::size_t constants = 0, full = 0;
   for (const int role : {n.spec.data, n.spec.other}) {
     const ValueId v = n.input(role);
     constants += n.graph.constant(v) ? 1 : 0;
-    if (to && extent_of(n.type(v)) && n.type(v).rank() <= n.type(n.result()).rank())
+    if (to && extent_of(n.graph[v]) && n.type(v).rank() <= n.type(n.result()).rank())
       full += !n.graph.constant(v) && aligned_extent(n.graph, v, n.result()) == *to ? 1 : 0;
   }
   const std::string names =

@@ -135,6 +135,8 @@ struct FormDef {
   bool copies = false;    // carries a value to another place, whatever made it
   /// Null: Shows::nothing.
   Shows (*shows)(const FormSpec&) = nullptr;
+  /// How its data and result must be walked, where that matters; null: it never does.
+  std::optional<AxisOrder> (*order)(const FormNode&) = nullptr;
   /// Finds out the maps of the spec before planning; null: there are none.
   void (*prepare)(const Graph&, const Node&, FormSpec&) = nullptr;
 

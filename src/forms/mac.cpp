@@ -137,6 +137,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_mac = {
     .name = "mac",
     .doc = "Convolution with constant weights and matrix product, on the MAC array.",
+    .order = mac_order,
     .limits = mac_limits,
     .operands = operands,
     .reach = reach,
@@ -158,7 +159,19 @@ extern constinit const FormDef form_mac = {
                  R"((x: i8[3,2] q(0.5, 3)) {
       y: i8[3,2] q(2, 4) = MatMul(x, i8[2,2] q([0.25, 0.5], [0, 0], axis=1) {1, -2, 3, 4}) return y })",
                  R"((x: i8[6,16] q(0.1, 3), z: i8[16,5] q(0.2, 0)) {
-      y: i8[6,5] q(0.5, 2) = MatMul(x, z) return y })"},
+      y: i8[6,5] q(0.5, 2) = MatMul(x, z) return y })",
+                 R"((x: i8[2,7,3] q(0.5, 3)) {
+      y: i8[2,7,2] q(0.5, 4) = com.microsoft.FusedGemm(x, i8[2,3] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4, 5, -6},
+        i32[2] q([0.125, 0.25], [0, 0], axis=0) {10, -20}, transB=1, activation="Relu") return y })",
+                 R"((x: i8[2,3,5,4] q(0.5, 3), z: i8[4,6] q(0.2, 0)) {
+      y: i8[2,3,5,6] q(0.5, 2) = MatMul(x, z) return y })",
+                 R"((x: i8[1,4,3,5] q(0.1, 3), r: i8[1,12,6] q(0.05, 1)) {
+      a: i8[1,6,3,5] q(0.05, 1) = Conv(x, i8[6,4,1,1] q(0.02, 0) {5})
+      b: i8[1,6,15] q(0.05, 1) = Reshape(a, i64[3]{1, 6, 15})
+      c: i8[1,15,6] q(0.05, 1) = Transpose(b, perm=[0,2,1])
+      d: i8[1,15,6] q(0.03, 2) = MatMul(c, i8[6,6] q(0.1, 0) {3})
+      e: i8[1,12,6] q(0.03, 2) = Slice(d, i64[1]{0}, i64[1]{12}, i64[1]{1})
+      y: i8[1,12,6] q(0.1, 0) = Add(e, r) return y })"},
 };
 
 }  // namespace longshore::forms

@@ -31,17 +31,17 @@ void prepare(const Graph& g, const Node& n, FormSpec& s) {
   const std::span<const std::int32_t> all = out.values<std::int32_t>();
   const auto first = std::ranges::find(all, 1);
   check(first != all.end(), "a border that drops the first element");
-  s.start = nhwc_position(out.shape, first - all.begin());
+  s.start = nhwc_position(g[n.outputs[0]].order, out.shape, first - all.begin());
 }
 
 /// A DMA walks strides; DepthToSpace and the like need more axes than it has.
 void map_limits(const FormNode& n, Reasons& out) {
-  bool known = extent_of(n.type(n.data())).has_value();
+  bool known = extent_of(n.graph[n.data()]).has_value();
   for (std::size_t i = 0; i < n.node.inputs.size(); i++)
     known = known && (static_cast<int>(i) == n.spec.data || n.node.input(i) == no_value ||
                       n.graph.constant(n.node.input(i)));
   for (ValueId v : n.node.outputs)
-    if (v != no_value) known = known && extent_of(n.type(v)).has_value();
+    if (v != no_value) known = known && extent_of(n.graph[v]).has_value();
   for (std::size_t k = 0; known && k < n.node.outputs.size(); k++) {
     const ValueId v = n.node.outputs[k];
     if (v == no_value || n.type(v).shape()->elements() == 0) continue;

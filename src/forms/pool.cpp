@@ -75,6 +75,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_pool = {
     .name = "pool",
     .doc = "The maximum or the mean of windows over height and width.",
+    .order = [](const FormNode&) { return std::optional(AxisOrder::channels_first); },
     .limits = limits,
     .operands = operands,
     .reach = reach,

@@ -60,6 +60,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_reduce = {
     .name = "reduce",
     .doc = "The mean over height and width.",
+    .order = [](const FormNode&) { return std::optional(AxisOrder::channels_first); },
     .limits = limits,
     .operands = operands,
     .reach = reach,

@@ -14,7 +14,7 @@ constexpr std::size_t data = 0, indices = 1;
 /// Rows and columns are found by running the reference on numbered elements.
 void prepare(const Graph& g, const Node& n, FormSpec& s) {
   const auto input = static_cast<std::size_t>(s.data);
-  const Extent in = *extent_of(g[n.input(input)].type);
+  const Extent in = *extent_of(g[n.input(input)]);
   const Tensor out = trace(g, n, input)[static_cast<std::size_t>(s.result)];
   const std::span<const std::int32_t> source = out.values<std::int32_t>();
   const std::int64_t height = out.shape[2], width = out.shape[3];
@@ -132,6 +132,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_resize = {
     .name = "resize",
     .doc = "Nearest neighbours over height and width.",
+    .order = [](const FormNode&) { return std::optional(AxisOrder::channels_first); },
     .prepare = prepare,
     .limits = limits,
     .operands = operands,

@@ -46,11 +46,18 @@ struct Node {
   bool operator==(const Node&) const;
 };
 
+/// How an NPU walks the dims of a value as batch, height, width and channels.
+enum class AxisOrder : std::uint8_t {
+  channels_first,  // NCHW, NCL, NC: images
+  channels_last,   // NHWC, NWC, WC: rows of features
+};
+
 struct Value {
   std::string name;  // unique in its graph
   TensorType type;
   Tensor constant;  // present: the value is a constant
   int def = -1;     // index of the defining node; -1: input, captured or constant
+  AxisOrder order = AxisOrder::channels_first;  // `place` decides
   bool operator==(const Value&) const = default;
 };
 

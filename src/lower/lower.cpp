@@ -145,9 +145,8 @@ class Lowering {
         const bool alias =
             a.parent != no_value && !a.part && npu_node(static_cast<std::size_t>(g_[v].def));
         const bool shown = alias && taps_[index(a.parent)].present;
-        const bool same_dims =
-            alias && forms::extent_of(g_[v].type) == forms::extent_of(g_[a.parent].type);
-        if (wanted[index(v)] || (shown && by_boxes[index(a.parent)] && (!a.full || same_dims))) {
+        const bool same = alias && forms::same_walk(g_[v], g_[a.parent]);
+        if (wanted[index(v)] || (shown && by_boxes[index(a.parent)] && (!a.full || same))) {
           add_tap(v, program, {});
           by_boxes[index(v)] = true;
         } else if (shown && a.full) {
@@ -160,15 +159,14 @@ class Lowering {
 
   /// `shared`: it shows the row-major bytes of another tap.
   void add_tap(ValueId v, Program& program, std::optional<std::uint64_t> shared) {
-    const std::optional<forms::Extent> e = forms::extent_of(g_[v].type);
+    const std::optional<forms::Extent> e = forms::extent_of(g_[v]);
     if (!e) return;
-    const auto u = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
     const std::uint64_t element = size_bytes(g_[v].type.dtype);
     const std::uint64_t offset = shared.value_or(program.arena_bytes);
-    taps_[index(v)] = {
-        offset,
-        {u(e->c * e->h * e->w) * element, u(e->w) * element, element, u(e->h * e->w) * element},
-        true};
+    taps_[index(v)] = {offset, {}, true};
+    const std::array<std::int64_t, 4> strides = forms::row_major_strides(g_[v]);
+    for (std::size_t i = 0; i < 4; i++)
+      taps_[index(v)].stride[i] = static_cast<std::uint64_t>(strides[i]) * element;
     ConstantPool none;
     Value copy = g_[v];
     copy.constant = {};
@@ -177,7 +175,8 @@ class Lowering {
     tap.storage = Storage::arena;
     tap.offset = offset;
     if (!shared)
-      program.arena_bytes = whole_lines(program.arena_bytes + u(e->elements()) * element);
+      program.arena_bytes =
+          whole_lines(program.arena_bytes + static_cast<std::uint64_t>(e->elements()) * element);
     out_.values.push_back(v);
     out_.at.push_back(static_cast<std::uint32_t>(program.values.size()));
     program.outputs.push_back(static_cast<std::uint32_t>(program.values.size()));

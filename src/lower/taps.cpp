@@ -42,11 +42,11 @@ void down(const plan::Plan& p, const std::vector<std::vector<ValueId>>& shown_by
   const Graph& g = p.placement.graph;
   for (ValueId child : shown_by[index(v)]) {
     const plan::Alias& a = p.aliases[index(child)];
-    const auto e = forms::extent_of(g[child].type);
+    const auto e = forms::extent_of(g[child]);
     if (!e) continue;
     if (a.full) {
-      // Other extents: the alias shows the same row-major bytes, so its tap is its parent's.
-      if (e == forms::extent_of(g[v].type)) down(p, shown_by, child, box, visit);
+      // Walked otherwise: the alias shows the same row-major bytes, so its tap is its parent's.
+      if (forms::same_walk(g[child], g[v])) down(p, shown_by, child, box, visit);
     } else if (const auto part = seen(box, a.map, {e->n, e->h, e->w, e->c})) {
       down(p, shown_by, child, *part, visit);
     }

@@ -26,7 +26,7 @@ extern constinit const OpDef definition = {
                               {"transA"},
                               {"transB"}}},
     .normalise = normalise,
-    .infer = infer_gemm,
+    .infer = [](InferContext& c) { infer_gemm(c, 2); },
     .eval = eval_gemm,
     .eval_quantised = eval_quantised,
     .facts = facts_gemm,

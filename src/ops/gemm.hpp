@@ -1,4 +1,5 @@
-// Gemm and FusedGemm: y = activation(alpha * A' * B' + beta * C).
+// Gemm and FusedGemm: y = activation(alpha * A' * B' + beta * C). The A of FusedGemm may have more
+// than two dims: all but the last are rows.
 #pragma once
 #include "base/error.hpp"
 #include "ops/matmul.hpp"
@@ -8,6 +9,7 @@
 namespace longshore::ops {
 
 struct GemmPlan {
+  Shape output;
   std::int64_t m = 0, n = 0, k = 0;
   MatrixSteps a, b;
 };
@@ -15,7 +17,8 @@ struct GemmPlan {
 /// False where the dims do not fit.
 bool plan_gemm(const Shape& a, const Shape& b, const Attributes& attributes, GemmPlan& p) noexcept;
 
-void infer_gemm(InferContext& c);
+/// `most_rank`: of A.
+void infer_gemm(InferContext& c, int most_rank);
 
 Status eval_gemm(EvalContext& c) noexcept;
 

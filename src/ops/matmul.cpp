@@ -76,10 +76,10 @@ std::int64_t macs(const NodeTypes& n) {
   return p ? saturating_product({p->batch.elements(), p->m, p->n, p->k}) : 0;
 }
 
-/// Of matrices, and with constant weights, as the integer FusedGemm needs them.
+/// With constant weights, as the integer FusedGemm needs them.
 std::string_view fused(const NodeTypes& n) {
   const bool gemm = n.graph.constant(n.node.input(1)) && n.input(1).rank() == 2 &&
-                    n.input(0).ranked && n.input(0).rank() == 2;
+                    n.input(0).ranked && n.input(0).rank() >= 2;
   return gemm ? "com.microsoft.FusedGemm" : "";
 }
 

@@ -14,7 +14,9 @@ Status eval_quantised(EvalContext& c) noexcept { return eval_gemm_quantised(defi
 extern constinit const OpDef definition = {
     .name = "FusedGemm",
     .domain = "com.microsoft",
-    .doc = "Gemm and then an activation: Relu, Clip, LeakyRelu, Sigmoid, Tanh or HardSigmoid.",
+    .doc =
+        "Gemm and then an activation: Relu, Clip, LeakyRelu, Sigmoid, Tanh or HardSigmoid. A may "
+        "have more than two dims: all but the last are rows.",
     .schema = {.inputs = {{"A", type_set::float_types, "T"},
                           {"B", type_set::float_types, "T", Presence::required, InputRole::weights},
                           {"C", type_set::float_types, "T", Presence::optional, InputRole::bias}},
@@ -28,7 +30,7 @@ extern constinit const OpDef definition = {
                               {"activation_alpha", AttributeKind::real},
                               {"activation_beta", AttributeKind::real},
                               {"activation_gamma", AttributeKind::real}}},
-    .infer = infer_gemm,
+    .infer = [](InferContext& c) { infer_gemm(c, max_rank); },
     .eval = eval_gemm,
     .eval_quantised = eval_quantised,
     .facts = facts_gemm,
@@ -43,7 +45,9 @@ extern constinit const OpDef definition = {
     .to_integer =
         [](Node& n, Rewriter& r) {
           fold_gemm_factors(n, r);
-          split_fused(n, "Gemm", r);
+          const TensorType& a = r.graph()[n.input(0)].type;
+          const bool rows = a.ranked && a.rank() > 2;
+          split_fused(n, rows ? "com.microsoft.FusedGemm" : "Gemm", r);
         },
     .form = gemm_form,
     .float_rtol = 1e-4f,  // the order of the sum is free
@@ -53,6 +57,11 @@ extern constinit const OpDef definition = {
          "activation=\"Relu\") return y }",
          "(a: f32[2,4], b: f32[4,3]) { y = com.microsoft.FusedGemm(a, b, activation=\"Clip\", "
          "activation_params=[0, 6]) return y }",
+         "(a: f32[2,3,4], b: f32[5,4], c: f32[5]) { y = com.microsoft.FusedGemm(a, b, c, transB=1) "
+         "return y }",
+         "(a: i8[2,2,3] q(0.5, 3)) { y: i8[2,2,2] q(0.125, 4) = com.microsoft.FusedGemm(a, "
+         "i8[2,3] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4, 5, -6}, "
+         "i32[2] q([0.125, 0.25], [0, 0], axis=0) {10, -20}, transB=1) return y }",
          "(a: i8[2,2] q(0.5, 3)) { y: i8[2,2] q(0.125, 4) = com.microsoft.FusedGemm(a, "
          "i8[2,2] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4}, _, transB=1, activation=\"Relu\") "
          "return y }"},

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "place/order.hpp"
 #include "place/price.hpp"
 
 namespace longshore {
@@ -74,6 +75,21 @@ void check_quantised(const FormNode& n, Reasons& out) {
   }
 }
 
+/// Other forms have more to do with these values and walk them in the other order.
+void check_order(const forms::FormDef& form, const FormNode& n, Reasons& out) {
+  const std::optional<AxisOrder> order = form.order ? form.order(n) : std::nullopt;
+  if (!order) return;
+  const auto shown = [](AxisOrder o) {
+    return o == AxisOrder::channels_first ? "channels first" : "channels last";
+  };
+  for (ValueId v : {n.data(), n.result()})
+    if (n.type(v).rank() > 2 && n.graph[v].order != *order)
+      return out.add({str("its neighbours walk '", n.graph[v].name, "' ", shown(n.graph[v].order),
+                          ", it ", shown(*order)),
+                      {},
+                      str("put Transposes between it and its neighbours")});
+}
+
 PlacementOption try_form(const forms::FormDef& form, const FormNode& n, const Target& t) {
   PlacementOption o{.unit = "npu", .form = &form};
   const Unit unit{t.name, t.file, t.machine};
@@ -89,24 +105,26 @@ PlacementOption try_form(const forms::FormDef& form, const FormNode& n, const Ta
                   str("[forms.", form.name, "]"));
   if (const auto rule = t.ops.find(qualified_name(*n.node.op)); rule != t.ops.end())
     check_rule(rule->second, n, quantised && computes, reasons);
-  if (quantised)
+  if (quantised) {
     forms::check_node(form, n, unit, reasons);
-  else
+    check_order(form, n, reasons);
+  } else {
     check_quantised(n, reasons);
+  }
   o.reasons = reasons.take();
   if (o.reasons.empty()) o.us = npu_price_us(form, n, t.machine);
   return o;
 }
 
-NodePlacement assess(const Graph& g, const Node& n, const Target& t) {
+NodePlacement assess(const Graph& g, const Node& n, FormSpec spec, const Target& t) {
   NodePlacement p;
+  p.spec = std::move(spec);
   p.macs = node_macs(g, n);
   p.options.push_back({.unit = "cpu", .us = cpu_price_us(g, n, t.cpu)});
   if (!t.machine.present) {
     p.general.push_back({str("the target ", t.name, " has no NPU"), {}, "--target NAME of an NPU"});
     return p;
   }
-  if (n.op->form) p.spec = n.op->form({n, g});
   const FormNode node = form_node(g, n, p.spec);
   for (const forms::FormDef* form : forms::forms_of(node))
     p.options.push_back(try_form(*form, node, t));
@@ -341,8 +359,8 @@ forms::FormNode form_node(const Graph& g, const Node& n, const FormSpec& spec) {
   forms::FormNode out{g, n, spec};
   const ValueId data = out.data(), result = out.result();
   if (result == no_value || data == no_value) return out;
-  if (const auto e = forms::extent_of(g[result].type)) out.out = *e;
-  if (const auto e = forms::extent_of(g[data].type)) out.in = *e;
+  if (const auto e = forms::extent_of(g[result])) out.out = *e;
+  if (const auto e = forms::extent_of(g[data])) out.in = *e;
   return out;
 }
 
@@ -355,7 +373,12 @@ Placement place(const Graph& g, const Target& t, const PlaceOptions& options) {
       fail(Code::unsupported, "the graph rounds in the mode ", name(g.numbers), ", which ", t.name,
            " lacks (", t.rounding_where, "); quantise it in one of the target's modes");
   }
-  for (const Node& n : g.nodes) p.nodes.push_back(assess(g, n, t));
+  std::vector<FormSpec> specs;
+  for (const Node& n : g.nodes)
+    specs.push_back(n.op->form && t.machine.present ? n.op->form({n, g}) : FormSpec{});
+  decide_orders(p.graph, specs);
+  for (std::size_t i = 0; i < g.nodes.size(); i++)
+    p.nodes.push_back(assess(p.graph, p.graph.nodes[i], std::move(specs[i]), t));
   if (t.machine.present && options.by_price) Pricer(p).run();
   return p;
 }

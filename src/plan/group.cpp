@@ -56,7 +56,7 @@ class Grouper {
       if (!npu(user)) return true;
       const ValueId to = g_.nodes[user].output();
       if (shows(user) != Shows::whole) return false;
-      return extent_of(g_[v].type) != extent_of(g_[to].type) || needs_full(to);
+      return !forms::same_walk(g_[v], g_[to]) || needs_full(to);
     });
   }
 
@@ -95,11 +95,11 @@ class Grouper {
   /// Where each input of a join begins in the whole, NHWC.
   std::array<std::int64_t, 4> part_start(std::size_t i, std::size_t input) const {
     const Node& n = g_.nodes[i];
-    const auto axis =
-        static_cast<std::size_t>(forms::nhwc_axis(g_[n.output()].type.rank(), specs_[i].axis));
+    const auto axis = static_cast<std::size_t>(
+        forms::nhwc_axis(g_[n.output()].order, g_[n.output()].type.rank(), specs_[i].axis));
     std::array<std::int64_t, 4> at{};
     for (std::size_t k = 0; k < input; k++) {
-      const Extent e = *extent_of(g_[n.inputs[k]].type);
+      const Extent e = *extent_of(g_[n.inputs[k]]);
       at[axis] += std::array{e.n, e.h, e.w, e.c}[axis];
     }
     return at;
@@ -171,7 +171,7 @@ class Grouper {
     const auto full = [&](int role) {
       const ValueId v = n.input(static_cast<std::size_t>(role));
       return !g_.constant(v) &&
-             forms::aligned_extent(g_, v, n.output()) == *extent_of(g_[n.output()].type);
+             forms::aligned_extent(g_, v, n.output()) == *extent_of(g_[n.output()]);
     };
     if (!full(s.spec.data)) std::swap(s.spec.data, s.spec.other);
   }
@@ -189,9 +189,9 @@ class Grouper {
       if (stage.spec.other >= 0 && n.input(static_cast<std::size_t>(stage.spec.other)) == v)
         std::swap(stage.spec.data, stage.spec.other);
       // The tile is walked as it lies: the same extents, whatever the ranks.
-      const std::optional<Extent> to = extent_of(g_[n.output()].type);
-      if (n.input(static_cast<std::size_t>(stage.spec.data)) != v || extent_of(g_[v].type) != to ||
-          forms::aligned_extent(g_, v, n.output()) != *to)
+      if (n.input(static_cast<std::size_t>(stage.spec.data)) != v ||
+          !forms::same_walk(g_[v], g_[n.output()]) ||
+          forms::aligned_extent(g_, v, n.output()) != *extent_of(g_[n.output()]))
         return;
       taken_[user] = true;
       layer.stages.push_back(std::move(stage));

@@ -72,21 +72,20 @@ class Memory {
                             [&](std::size_t user) { return !npu_node(user); }))
       return true;
     const Alias& a = alias(v);
-    return a.full && extent_of(g_[v].type) != extent_of(g_[a.parent].type);
+    return a.full && !forms::same_walk(g_[v], g_[a.parent]);
   }
 
   /// Strides of a whole value; nothing for ranks that only the CPU knows.
-  std::array<std::uint64_t, 4> whole_strides(const TensorType& t, bool dense) const {
+  std::array<std::uint64_t, 4> whole_strides(const Value& v, bool dense) const {
     std::array<std::uint64_t, 4> out{};
-    const std::optional<Extent> e = extent_of(t);
+    const std::optional<Extent> e = extent_of(v);
     if (!e) return out;
-    const auto [n, h, w, c] = *e;
-    const std::int64_t pixel = round_up(c, plan_.placement.target.machine.dma_alignment);
+    const std::int64_t pixel = round_up(e->c, plan_.placement.target.machine.dma_alignment);
     const std::array<std::int64_t, 4> s =
-        dense ? std::array{c * h * w, w, std::int64_t{1}, h * w}
-              : std::array{h * w * pixel, w * pixel, pixel, std::int64_t{1}};
+        dense ? forms::row_major_strides(v)
+              : std::array{e->h * e->w * pixel, e->w * pixel, pixel, std::int64_t{1}};
     for (std::size_t i = 0; i < 4; i++)
-      out[i] = static_cast<std::uint64_t>(s[i]) * size_bytes(t.dtype);
+      out[i] = static_cast<std::uint64_t>(s[i]) * size_bytes(v.type.dtype);
     return out;
   }
 
@@ -94,9 +93,9 @@ class Memory {
     const TensorType& t = g_[v].type;
     View view;
     view.buffer = static_cast<std::uint32_t>(plan_.buffers.size());
-    view.stride = whole_strides(t, dense);
+    view.stride = whole_strides(g_[v], dense);
     std::uint64_t bytes = static_cast<std::uint64_t>(t.shape()->elements()) * size_bytes(t.dtype);
-    if (!dense) bytes = static_cast<std::uint64_t>(extent_of(t)->n) * view.stride[0];
+    if (!dense) bytes = static_cast<std::uint64_t>(extent_of(g_[v])->n) * view.stride[0];
     plan_.buffers.push_back({bytes, std::numeric_limits<std::uint32_t>::max(), 0});
     return view;
   }
@@ -111,10 +110,10 @@ class Memory {
     const View parent = home(a.parent);
     View view = parent;
     if (a.full) {
-      if (extent_of(g_[v].type) != extent_of(g_[a.parent].type)) {
+      if (!forms::same_walk(g_[v], g_[a.parent])) {
         check(plan_.dense[index(top)] && parent.offset == 0,
               "a view with other dims of something that is not dense");
-        view.stride = whole_strides(g_[v].type, true);
+        view.stride = whole_strides(g_[v], true);
       }
     } else {
       view = shifted(parent, a.map);
@@ -150,22 +149,21 @@ class Memory {
       if (b.first > b.last) b.first = 0, b.last = static_cast<std::uint32_t>(end);
   }
 
-  /// Where operand `v` lies, in the coordinates of a result of that rank, with which its dims are
-  /// aligned as numpy does: each dim keeps its stride.
-  View operand_view(ValueId v, int rank) const {
+  /// Where operand `v` lies, in the coordinates of `to`, with which its dims are aligned as numpy
+  /// does: each dim keeps its stride.
+  View operand_view(ValueId v, ValueId to) const {
     View view;
     if (g_.constant(v)) {
       view.constant = v;
-      view.stride = whole_strides(g_[v].type, true);
+      view.stride = whole_strides(g_[v], true);
     } else {
       view = plan_.values[index(v)];
     }
-    const int own = g_[v].type.rank();
-    if (own == rank) return view;
+    const int own = g_[v].type.rank(), rank = g_[to].type.rank();
     std::array<std::uint64_t, 4> stride{};
     for (int i = 0; i < own; i++)
-      stride[static_cast<std::size_t>(forms::nhwc_axis(rank, rank - own + i))] =
-          view.stride[static_cast<std::size_t>(forms::nhwc_axis(own, i))];
+      stride[static_cast<std::size_t>(forms::nhwc_axis(g_[to].order, rank, rank - own + i))] =
+          view.stride[static_cast<std::size_t>(forms::nhwc_axis(g_[v].order, own, i))];
     view.stride = stride;
     return view;
   }
@@ -174,10 +172,12 @@ class Memory {
   View matrix_view(ValueId v, bool by_input, Extent& extent) const {
     View view = plan_.values[index(v)];
     const std::array<std::uint64_t, 4> s = view.stride;
-    const Extent whole = extent;  // n rows of c columns
-    extent = {1, by_input ? whole.c : whole.n, 1, by_input ? whole.n : whole.c};
-    view.stride = by_input ? std::array{std::uint64_t{0}, s[3], s[3], s[0]}
-                           : std::array{std::uint64_t{0}, s[0], s[0], s[3]};
+    const bool first = g_[v].order == AxisOrder::channels_first;
+    const std::int64_t rows = first ? extent.n : extent.w, columns = extent.c;
+    const std::uint64_t to_row = first ? s[0] : s[2], to_column = s[3];
+    extent = {1, by_input ? columns : rows, 1, by_input ? rows : columns};
+    view.stride = by_input ? std::array{std::uint64_t{0}, to_column, to_column, to_row}
+                           : std::array{std::uint64_t{0}, to_row, to_row, to_column};
     return view;
   }
 
@@ -191,11 +191,11 @@ class Memory {
       if (loaded) {
         const ValueId v = n.input(static_cast<std::size_t>(o.input));
         operand.chained = fused && o.input == s.spec.data;
-        operand.extent = o.broadcast ? forms::aligned_extent(g_, v, to) : *extent_of(g_[v].type);
+        operand.extent = o.broadcast ? forms::aligned_extent(g_, v, to) : *extent_of(g_[v]);
         if (o.matrix) {
           operand.view = matrix_view(v, s.spec.weights_by_input, operand.extent);
         } else if (!operand.chained) {
-          operand.view = operand_view(v, (o.broadcast ? g_[to] : g_[v]).type.rank());
+          operand.view = operand_view(v, o.broadcast ? to : v);
         }
       }
       s.operands.push_back(std::move(operand));
@@ -207,10 +207,10 @@ class Memory {
       Stage& s = l.stages[i];
       const FormNode n = form_node(plan_, s);
       operands(s, i > 0);
-      s.in = i > 0 ? l.stages[i - 1].out : *extent_of(g_[n.data()].type);
+      s.in = i > 0 ? l.stages[i - 1].out : *extent_of(g_[n.data()]);
       for (const StageOperand& o : s.operands)
         if (i == 0 && o.what.broadcast && o.what.input == s.spec.data) s.in = o.extent;
-      s.out = *extent_of(g_[n.result()].type);
+      s.out = *extent_of(g_[n.result()]);
       // A part of a join is as large as its input; a copy walks both sides alike.
       const Node& node = g_.nodes[s.node];
       const NodePlacement& whole = plan_.placement.nodes[s.node];

@@ -127,7 +127,7 @@ class Search {
     }
     const std::vector<std::int64_t> rows = halves(walk_h_, 1);
     const std::vector<std::int64_t> columns =
-        split_columns ? halves(walk_w_, 1) : std::vector{walk_w_};
+        split_columns || walk_h_ == 1 ? halves(walk_w_, 1) : std::vector{walk_w_};
     for (std::int64_t column : columns)
       for (std::int64_t row : rows)
         for (std::int64_t channel : channels)

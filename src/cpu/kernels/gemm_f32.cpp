@@ -109,24 +109,29 @@ class Gemm final : public BoundKernel {
 
 std::optional<Product> gemm_product(const BindRequest& r) {
   const Operand &a = r.input(0), &b = r.input(1), &c = r.input(2), &y = r.output();
-  if (a.shape.rank != 2 || b.shape.rank != 2 || y.shape.rank != 2) return {};
   Product p;
   p.transpose_a = r.attributes.integer("transA") != 0;
   p.transpose_b = r.attributes.integer("transB") != 0;
+  if (a.shape.rank < 2 || (p.transpose_a && a.shape.rank != 2) || b.shape.rank != 2 ||
+      y.shape.rank != a.shape.rank)
+    return {};
   p.alpha = r.attributes.real("alpha", 1);
-  p.m = a.shape[p.transpose_a ? 1 : 0];
-  p.k = a.shape[p.transpose_a ? 0 : 1];
+  p.m = p.transpose_a ? a.shape[1] : a.shape.product(0, a.shape.rank - 1);
+  p.k = p.transpose_a ? a.shape[0] : a.shape.back();
   p.n = b.shape[p.transpose_b ? 0 : 1];
-  if (b.shape[p.transpose_b ? 1 : 0] != p.k || !(y.shape == Shape{p.m, p.n})) return {};
+  if (b.shape[p.transpose_b ? 1 : 0] != p.k || y.shape.back() != p.n ||
+      y.shape.elements() != p.m * p.n)
+    return {};
   p.a_at = p.b_at = {0};
   const std::optional<BoundActivation> activation = bound_activation(r);
   if (!activation) return {};
   p.activation = *activation;
   const float beta = r.attributes.real("beta", 1);
   if (!c.present() || beta == 0) return p;
-  if (c.shape == Shape{p.n} || c.shape == Shape{1, p.n})
+  const bool matrix = a.shape.rank == 2;
+  if (c.shape == Shape{p.n} || (matrix && c.shape == Shape{1, p.n}))
     p.start = Product::Start::column;
-  else if (c.shape == Shape{p.m, 1})
+  else if (matrix && c.shape == Shape{p.m, 1})
     p.start = Product::Start::row;
   else if (c.shape == y.shape)
     p.start = Product::Start::matrix;

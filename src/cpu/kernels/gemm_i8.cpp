@@ -116,7 +116,7 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
     return nullptr;
   const bool matmul = r.name == "MatMul";
   if (!matmul && (r.attributes.integer("transA") != 0 || r.attributes.real("alpha", 1) != 1 ||
-                  r.attributes.real("beta", 1) != 1 || a.shape.rank != 2))
+                  r.attributes.real("beta", 1) != 1))
     return nullptr;
   const bool transpose_b = !matmul && r.attributes.integer("transB") != 0;
   const std::int64_t k = a.shape.back(), m = a.shape.product(0, a.shape.rank - 1),

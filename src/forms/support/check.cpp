@@ -18,7 +18,7 @@ void check_value(const FormDef& form, const FormNode& n, ValueId v, std::string_
   const Value& value = n.graph[v];
   const TensorType& t = value.type;
   const std::string named = str(what, " '", value.name, "'");
-  const std::optional<Extent> e = extent_of(t);
+  const std::optional<Extent> e = extent_of(value);
   if (!t.ranked || t.rank() > 4) {
     out.range(str("the rank of ", named), t.ranked ? t.rank() : max_rank + 1, 1, 4,
               "the NPU walks");

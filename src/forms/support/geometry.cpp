@@ -7,36 +7,64 @@ namespace longshore::forms {
 namespace {
 
 /// Places of the axes of a tensor of each rank in NHWC order.
-constexpr int places[5][4] = {{}, {3}, {0, 3}, {0, 3, 2}, {0, 3, 1, 2}};
+constexpr int places[2][5][4] = {{{}, {3}, {0, 3}, {0, 3, 2}, {0, 3, 1, 2}},
+                                 {{}, {3}, {2, 3}, {0, 2, 3}, {0, 1, 2, 3}}};
 
-}  // namespace
+std::size_t place(AxisOrder order, int rank, int axis) {
+  return static_cast<std::size_t>(places[static_cast<int>(order)][rank][axis]);
+}
 
-std::optional<Extent> extent_of(const TensorType& t) {
+std::optional<Extent> extent_of(const TensorType& t, AxisOrder order) {
   const std::optional<Shape> s = t.shape();
   if (!s || s->rank > 4) return {};
   std::array<std::int64_t, 4> e = {1, 1, 1, 1};
-  for (int i = 0; i < s->rank; i++) e[static_cast<std::size_t>(places[s->rank][i])] = (*s)[i];
+  for (int i = 0; i < s->rank; i++) e[place(order, s->rank, i)] = (*s)[i];
   return Extent{e[0], e[1], e[2], e[3]};
 }
+
+}  // namespace
+
+std::optional<Extent> extent_of(const Value& v) { return extent_of(v.type, v.order); }
 
 Extent aligned_extent(const Graph& g, ValueId v, ValueId output) {
   const Shape from = *g[v].type.shape();
   Shape aligned;
   for (int i = from.rank; i < g[output].type.rank(); i++) aligned.push(1);
   for (std::int64_t d : from) aligned.push(d);
-  return *extent_of(TensorType(DType::i8, aligned));
+  return *extent_of(TensorType(DType::i8, aligned), g[output].order);
 }
 
-std::array<std::int64_t, 4> nhwc_position(const Shape& s, std::int64_t at) {
+std::array<std::int64_t, 4> nhwc_position(AxisOrder order, const Shape& s, std::int64_t at) {
   std::array<std::int64_t, 4> p{};
   for (int i = s.rank; i-- > 0;) {
-    p[static_cast<std::size_t>(places[s.rank][i])] = at % s[i];
+    p[place(order, s.rank, i)] = at % s[i];
     at /= s[i];
   }
   return p;
 }
 
-int nhwc_axis(int rank, std::int64_t axis) { return places[rank][resolve_axis(axis, rank)]; }
+int nhwc_axis(AxisOrder order, int rank, std::int64_t axis) {
+  return static_cast<int>(place(order, rank, resolve_axis(axis, rank)));
+}
+
+std::array<std::int64_t, 4> row_major_strides(const Value& v) {
+  std::array<std::int64_t, 4> out{};
+  const std::optional<Shape> s = v.type.shape();
+  if (!s || s->rank > 4) return out;
+  const Shape strides = strides_of(*s);
+  for (int i = 0; i < s->rank; i++) out[place(v.order, s->rank, i)] = strides[i];
+  return out;
+}
+
+bool same_walk(const Value& a, const Value& b) {
+  const std::optional<Extent> x = extent_of(a), y = extent_of(b);
+  if (!x || x != y) return false;
+  const auto s = row_major_strides(a), t = row_major_strides(b);
+  const std::int64_t size[4] = {x->n, x->h, x->w, x->c};
+  for (std::size_t i = 0; i < 4; i++)
+    if (size[i] > 1 && s[i] != t[i]) return false;
+  return true;
+}
 
 Reach reach_of(const Window& w, int axis, Span out, std::int64_t size) {
   const std::int64_t from = out.from * w.stride[axis] - w.begin[axis];

@@ -13,20 +13,25 @@ namespace longshore::forms {
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 
-/// The dims of a value as the NPU walks them: NCHW, NCL (one row) or NC.
+/// The dims of a value as the NPU walks them; AxisOrder says which dim is which.
 struct Extent {
   std::int64_t n = 1, h = 1, w = 1, c = 1;
   std::int64_t elements() const { return n * h * w * c; }
   bool operator==(const Extent&) const = default;
 };
 /// Nothing for ranks above 4 and unknown dims.
-std::optional<Extent> extent_of(const TensorType&);
+std::optional<Extent> extent_of(const Value&);
 /// Extents of operand `v`, whose dims are aligned with those of the output as numpy does.
 Extent aligned_extent(const Graph&, ValueId v, ValueId output);
 /// Position of an element of a row-major tensor of these dims as n, h, w, c.
-std::array<std::int64_t, 4> nhwc_position(const Shape&, std::int64_t at);
+std::array<std::int64_t, 4> nhwc_position(AxisOrder, const Shape&, std::int64_t at);
 /// An axis of a tensor of this rank as a position in NHWC order.
-int nhwc_axis(int rank, std::int64_t axis);
+int nhwc_axis(AxisOrder, int rank, std::int64_t axis);
+/// Elements between neighbours along n, h, w and c where the value lies row-major; 0 along axes
+/// that it has not. All 0 for ranks above 4 and unknown dims.
+std::array<std::int64_t, 4> row_major_strides(const Value&);
+/// Both have the same elements at the same n, h, w, c, if both lie row-major.
+bool same_walk(const Value&, const Value&);
 
 /// A range of rows, columns or channels.
 struct Span {

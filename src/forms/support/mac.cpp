@@ -36,7 +36,7 @@ void bias_limits(const FormNode& n, Reasons& out) {
   if (!n.graph.constant(id)) return out.computed("bias", b.name);
   if (b.type.dtype != DType::i32)
     out.value(str("the element type of '", b.name, "'"), name(b.type.dtype), "i32");
-  const std::optional<Extent> y = extent_of(n.type(n.result()));
+  const std::optional<Extent> y = extent_of(n.graph[n.result()]);
   const Tensor& t = b.constant;
   if (y && t.elements() != 1 && (t.elements() != y->c || t.shape.back() != t.elements()))
     out.value(str("the dims of '", b.name, "'"), print(b.type), str("[", y->c, "]"));
@@ -85,15 +85,25 @@ void window_limits(const FormNode& n, Reasons& out) {
                   str("a kernel_", axes[i], " that reaches ", w.reach(i), " allows"));
 }
 
+bool is_matrix_product(const FormNode& n) {
+  const ValueId weights = n.input(n.spec.weights);
+  return n.spec.weights_by_input || weights == no_value || n.type(weights).rank() <= 2;
+}
+
+std::optional<AxisOrder> mac_order(const FormNode& n) {
+  if (n.data() != no_value && n.type(n.data()).rank() <= 2) return {};
+  return is_matrix_product(n) ? AxisOrder::channels_last : AxisOrder::channels_first;
+}
+
 void mac_limits(const FormNode& n, const Unit&, Reasons& out) {
   const TensorType& x = n.type(n.data());
-  const ValueId weights = n.input(n.spec.weights);
-  const int rank = weights == no_value ? 2 : n.type(weights).rank();
-  const std::string named = str("the rank of '", n.graph[n.data()].name, "'");
-  if (rank == 2 && x.rank() != 2)
-    out.range(named, x.rank(), 2, 2, "matrix products are lowered for");
-  else if (rank != 2 && (x.rank() < 3 || x.rank() > 4))
-    out.range(named, x.rank(), 3, 4, "convolutions are lowered for");
+  const bool matrix = is_matrix_product(n);
+  if (x.rank() < (matrix ? 1 : 3) || x.rank() > 4)
+    out.range(str("the rank of '", n.graph[n.data()].name, "'"), x.rank(), matrix ? 1 : 3, 4,
+              matrix ? "matrix products are lowered for" : "convolutions are lowered for");
+  if (const ValueId w = n.input(n.spec.weights); matrix && w != no_value && n.type(w).rank() != 2)
+    out.range(str("the rank of '", n.graph[w].name, "'"), n.type(w).rank(), 2, 2,
+              "matrix products are lowered for");
   weight_limits(n, out);
   bias_limits(n, out);
   if (const ValueId residual = n.input(n.spec.residual); residual != no_value)

@@ -16,6 +16,11 @@ std::vector<ChannelParameters> mac_parameters(const FormNode&);
 std::vector<std::byte> with_parameters(std::vector<std::byte> weights,
                                        const std::vector<ChannelParameters>&);
 
+/// The weights are a matrix: rows of features are multiplied, not images.
+bool is_matrix_product(const FormNode&);
+/// Images are walked channels first, rows of features last; of matrices either will do.
+std::optional<AxisOrder> mac_order(const FormNode&);
+
 /// Limits of weights, bias, activation and window.
 void mac_limits(const FormNode&, const Unit&, Reasons&);
 /// A window that lies in the padding alone has no input rows at all.

@@ -5,17 +5,21 @@ namespace longshore::forms {
 std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& spec,
                                 std::size_t output) {
   const auto walked = static_cast<std::size_t>(spec.data);
-  const Shape from = *g[n.input(walked)].type.shape();
+  const Value &source_value = g[n.input(walked)], &result = g[n.outputs[output]];
+  const Shape from = *source_value.type.shape();
+  const auto source_position = [&](std::int64_t number) {
+    return nhwc_position(source_value.order, from, number - 1);
+  };
   const Tensor out = trace(g, n, walked)[output];
   if (out.elements() == 0) return {};
   const std::span<const std::int32_t> source = out.values<std::int32_t>();
   MoveMap map;
-  map.start = nhwc_position(from, source[0] - 1);
+  map.start = source_position(source[0]);
   const Shape strides = strides_of(out.shape);
   std::array<std::int64_t, 4> dense{};  // output NHWC axis -> stride in the output
   std::array<std::int64_t, 4> size = {1, 1, 1, 1};
   for (int i = 0; i < out.shape.rank; i++) {
-    const auto axis = static_cast<std::size_t>(nhwc_axis(out.shape.rank, i));
+    const auto axis = static_cast<std::size_t>(nhwc_axis(result.order, out.shape.rank, i));
     dense[axis] = strides[i];
     size[axis] = out.shape[i];
   }
@@ -23,18 +27,19 @@ std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& s
     map.axis[a] = static_cast<int>(a);
     if (size[a] < 2) continue;
     const std::array<std::int64_t, 4> next =
-        nhwc_position(from, source[static_cast<std::size_t>(dense[a])] - 1);
+        source_position(source[static_cast<std::size_t>(dense[a])]);
     for (std::size_t k = 0; k < 4; k++)
       if (next[k] != map.start[k])
         map.axis[a] = static_cast<int>(k), map.step[a] = next[k] - map.start[k];
     if (map.step[a] < 0) return {};
   }
   for (std::size_t i = 0; i < source.size(); i++) {
-    const std::array<std::int64_t, 4> p = nhwc_position(out.shape, static_cast<std::int64_t>(i));
+    const std::array<std::int64_t, 4> p =
+        nhwc_position(result.order, out.shape, static_cast<std::int64_t>(i));
     std::array<std::int64_t, 4> want = map.start;
     for (std::size_t a = 0; a < 4; a++)
       want[static_cast<std::size_t>(map.axis[a])] += p[a] * map.step[a];
-    if (nhwc_position(from, source[i] - 1) != want) return {};
+    if (source_position(source[i]) != want) return {};
   }
   return map;
 }

@@ -18,31 +18,38 @@ Status bias_steps(const TensorView& bias, const Shape& dims, Shape& steps) noexc
 }  // namespace
 
 bool plan_gemm(const Shape& a, const Shape& b, const Attributes& attributes, GemmPlan& p) noexcept {
-  if (a.rank != 2 || b.rank != 2) return false;
   const bool flip_a = attributes.integer("transA") != 0, flip_b = attributes.integer("transB") != 0;
-  p.m = a[flip_a ? 1 : 0], p.k = a[flip_a ? 0 : 1], p.n = b[flip_b ? 0 : 1];
+  if (a.rank < 2 || (a.rank > 2 && flip_a) || b.rank != 2) return false;
+  p.m = flip_a ? a[1] : a.product(0, a.rank - 1);
+  p.k = flip_a ? a[0] : a.back();
+  p.n = b[flip_b ? 0 : 1];
+  p.output = a;
+  if (flip_a) p.output[0] = a[1];
+  p.output[a.rank - 1] = p.n;
   p.a = flip_a ? MatrixSteps{1, p.m} : MatrixSteps{p.k, 1};
   p.b = flip_b ? MatrixSteps{1, p.k} : MatrixSteps{p.n, 1};
   return b[flip_b ? 1 : 0] == p.k;
 }
 
-void infer_gemm(InferContext& c) {
+void infer_gemm(InferContext& c, int most_rank) {
   const TensorType a = c.input(0), b = c.input(1), bias = c.input(2);
-  const std::size_t row = c.attributes().integer("transA") != 0 ? 1 : 0;
+  const bool flip_a = c.attributes().integer("transA") != 0;
   const std::size_t column = c.attributes().integer("transB") != 0 ? 0 : 1;
-  if ((a.ranked && a.rank() != 2) || (b.ranked && b.rank() != 2))
+  if ((a.ranked && (a.rank() < 2 || a.rank() > (flip_a ? 2 : most_rank))) ||
+      (b.ranked && b.rank() != 2))
     c.fail("it takes matrices, not " + print(a) + " and " + print(b));
-  TensorType y(a.dtype, Dims(2));
-  if (a.ranked) y.dims[0] = a.dims[row];
-  if (b.ranked) y.dims[1] = b.dims[column];
+  if (!a.ranked && most_rank > 2) return c.output(0, TensorType::unranked(a.dtype));
+  TensorType y(a.dtype, a.ranked ? a.dims : Dims(2));
+  if (flip_a && a.ranked) y.dims[0] = a.dims[1];
+  y.dims.back() = b.ranked ? b.dims[column] : Dim();
   if (a.ranked && b.ranked) {
-    const Dim &k = a.dims[1 - row], &l = b.dims[1 - column];
+    const Dim &k = flip_a ? a.dims[0] : a.dims.back(), &l = b.dims[1 - column];
     if (k.known() && l.known() && k.value != l.value)
       c.fail("its inputs of " + print(a) + " and " + print(b) + " cannot be multiplied");
   }
   if (c.has(2) && bias.ranked) {
     const std::optional<Dims> dims = broadcast_dims(y.dims, bias.dims);
-    if (!dims || dims->size() != 2)
+    if (!dims || dims->size() != y.dims.size() || (y.rank() > 2 && bias.rank() > 1))
       c.fail("its bias of " + print(bias) + " cannot be broadcast to " + print(y));
   }
   c.output(0, y);
@@ -59,7 +66,7 @@ Status eval_gemm(EvalContext& c) noexcept {
   LONGSHORE_TRY(Activation::from(c.attributes, activation));
   const double alpha = c.attributes.real("alpha", 1.0f), beta = c.attributes.real("beta", 1.0f);
   MutableView y;
-  LONGSHORE_TRY(c.output(0, dims, y));
+  LONGSHORE_TRY(c.output(0, p.output, y));
   const bool known = visit_type(MatrixTypes{}, a.dtype, [&]<class T>() {
     multiply(a.as<T>(), p.a, b.as<T>(), p.b, p.m, p.n, p.k,
              [&](std::int64_t i, std::int64_t j, auto sum) {
@@ -106,7 +113,7 @@ Status eval_gemm_quantised(const OpDef& op, EvalContext& c) noexcept {
   Shape steps;
   LONGSHORE_TRY(bias_steps(bias, dims, steps));
   MutableView y;
-  LONGSHORE_TRY(c.output(0, dims, y));
+  LONGSHORE_TRY(c.output(0, p.output, y));
   multiply_codes<LeftCodes, RightCodes>(
       a, 0, p.a, a.quant.zero_point, false, b, 0, p.b, scales.zero_point, scales.by_column, p.m,
       p.n, p.k, [&]<class Sum>(std::int64_t i, std::int64_t j, Sum sum) {
@@ -131,7 +138,7 @@ std::optional<GemmPlan> gemm_plan_of(const NodeTypes& n) {
 }
 
 void facts_gemm(const NodeTypes& n, Facts& facts) {
-  facts["rank"] = 2;
+  if (n.output().ranked) facts["rank"] = n.output().rank();
   if (const std::optional<GemmPlan> p = gemm_plan_of(n)) {
     facts["in_channels"] = p->k;
     facts["out_channels"] = p->n;

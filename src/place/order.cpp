@@ -1,0 +1,91 @@
+#include "place/order.hpp"
+
+#include <numeric>
+
+#include "place/price.hpp"
+
+namespace longshore {
+namespace {
+
+using forms::FormNode;
+using forms::Shows;
+
+/// Values that must be walked alike, as sets that grow together.
+class Sets {
+ public:
+  explicit Sets(std::size_t count) : parent_(count) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+  std::size_t of(std::size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(std::size_t a, std::size_t b) { parent_[of(a)] = of(b); }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+/// Operands and results that the form walks together. Strides say how a view, a part or an operand
+/// of lower rank is walked; those are free.
+std::vector<ValueId> walked_together(const FormNode& n, const forms::FormDef& form) {
+  const Shows shows = form.shows ? form.shows(n.spec) : Shows::nothing;
+  if (shows == Shows::whole || shows == Shows::takes) return {};
+  std::vector<ValueId> out = {n.result()};
+  const int rank = n.type(n.result()).rank();
+  const auto take = [&](ValueId v, bool broadcast) {
+    if (v == no_value || n.graph.constant(v)) return;
+    if (broadcast && n.type(v).rank() != rank) return;
+    out.push_back(v);
+  };
+  if (shows == Shows::joins) {
+    for (ValueId v : n.node.inputs) take(v, false);
+    return out;
+  }
+  for (const forms::Operand& o : form.operands(n.spec))
+    if (!o.matrix &&
+        (o.source == forms::Operand::Source::value || o.source == forms::Operand::Source::inside))
+      take(n.input(o.input), o.broadcast);
+  return out;
+}
+
+}  // namespace
+
+void decide_orders(Graph& g, const std::vector<FormSpec>& specs) {
+  Sets sets(g.values.size());
+  struct Votes {
+    double first = 0, last = 0;
+  };
+  struct Wish {
+    std::size_t value;
+    AxisOrder order;
+    double weight;
+  };
+  std::vector<Wish> wishes;
+  for (std::size_t i = 0; i < g.nodes.size(); i++) {
+    const FormNode n{g, g.nodes[i], specs[i]};
+    const forms::FormDef* form = forms::find(specs[i].form);
+    if (!form || n.data() == no_value || n.result() == no_value || !n.type(n.data()).ranked ||
+        !n.type(n.result()).ranked)
+      continue;
+    const std::vector<ValueId> together = walked_together(n, *form);
+    for (ValueId v : together) sets.join(index(v), index(together.front()));
+    if (const auto order = form->order ? form->order(n) : std::nullopt)
+      wishes.push_back(
+          {index(n.data()), *order, 1 + static_cast<double>(node_macs(g, g.nodes[i]))});
+  }
+  std::vector<Votes> votes(g.values.size());
+  for (const Wish& w : wishes) {
+    Votes& v = votes[sets.of(w.value)];
+    (w.order == AxisOrder::channels_first ? v.first : v.last) += w.weight;
+  }
+  // Without a wish images stay images, and everything else is rows of features.
+  for (std::size_t i = 0; i < g.values.size(); i++)
+    if (g.values[i].type.ranked && g.values[i].type.rank() > 3) votes[sets.of(i)].first += 0.5;
+  for (std::size_t i = 0; i < g.values.size(); i++) {
+    const Votes& v = votes[sets.of(i)];
+    g.values[i].order = v.first > v.last ? AxisOrder::channels_first : AxisOrder::channels_last;
+  }
+}
+
+}  // namespace longshore
