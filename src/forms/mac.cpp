@@ -162,7 +162,7 @@ extern constinit const FormDef form_mac = {
       y: i8[6,5] q(0.5, 2) = MatMul(x, z) return y })",
                  R"((x: i8[2,7,3] q(0.5, 3)) {
       y: i8[2,7,2] q(0.5, 4) = com.microsoft.FusedGemm(x, i8[2,3] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4, 5, -6},
-        i32[2] q([0.125, 0.25], [0, 0], axis=0) {10, -20}, transB=1, activation="Relu") return y })",
+        i32[2] q([0.125, 0.25], [0, 0], axis=0) {10, -20}, transB=1) return y })",
                  R"((x: i8[2,3,5,4] q(0.5, 3), z: i8[4,6] q(0.2, 0)) {
       y: i8[2,3,5,6] q(0.5, 2) = MatMul(x, z) return y })",
                  R"((x: i8[1,4,3,5] q(0.1, 3), r: i8[1,12,6] q(0.05, 1)) {
