@@ -46,7 +46,8 @@ struct Operand {
   int input = -1;  // of the node: value and inside
   /// Dims are aligned with those of the result as numpy does; axes of 1 are broadcast.
   bool broadcast = false;
-  /// A computed matrix of weights: rows of its tile are output channels, channels are inputs.
+  /// Computed weights, one matrix for all or one for each row of features that is walked (rank 4)
+  /// or each batch (rank 3): rows of the tile are output channels, channels are inputs.
   bool matrix = false;
   bool operator==(const Operand&) const = default;
 };
@@ -64,6 +65,7 @@ struct TileRules {
   std::int64_t channel_grain = 1;  // preferred multiple of output channels
   std::int64_t input_grain = 1;    // and of input channels, where they are summed apart
   bool sums_channels = false;      // turns over blocks of input channels (matrix products)
+  bool single_rows = false;        // a tile is one row at most: each has weights of its own
   bool sums_pixels = false;        // turns over tiles of input pixels (means); rows and columns of
                                    // the tiling are those of the input
 };

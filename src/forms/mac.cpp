@@ -31,7 +31,9 @@ Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
   const std::int64_t group = tile.out.c.from / group_out(n), first = group * group_in(n);
   if (operand != data(n.spec)) {
     if (!computed(n.spec)) return {group, {0, 1}, tile.over.c, tile.out.c};
-    return operand == weights ? Box{0, tile.out.c, {0, 1}, tile.over.c}
+    const int rank = n.type(n.input(n.spec.weights)).rank();
+    const std::int64_t matrix = rank == 4 ? tile.out.h.from : rank == 3 ? tile.out.n : 0;
+    return operand == weights ? Box{matrix, tile.out.c, {0, 1}, tile.over.c}
                               : Box{0, {0, 1}, {0, 1}, tile.out.c};
   }
   return {tile.out.n,
@@ -40,8 +42,11 @@ Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
           {first + tile.over.c.from, first + tile.over.c.to}};
 }
 
-TileRules rules(const FormNode&, const Machine& m) {
-  return {.channel_grain = m.mac_columns, .input_grain = m.mac_rows, .sums_channels = true};
+TileRules rules(const FormNode& n, const Machine& m) {
+  return {.channel_grain = m.mac_columns,
+          .input_grain = m.mac_rows,
+          .sums_channels = true,
+          .single_rows = computed(n.spec) && n.type(n.input(n.spec.weights)).rank() == 4};
 }
 
 std::int64_t weight_bytes(const FormNode& n, std::int64_t out, std::int64_t in, const Machine& m) {
@@ -160,6 +165,12 @@ extern constinit const FormDef form_mac = {
       y: i8[3,2] q(2, 4) = MatMul(x, i8[2,2] q([0.25, 0.5], [0, 0], axis=1) {1, -2, 3, 4}) return y })",
                  R"((x: i8[6,16] q(0.1, 3), z: i8[16,5] q(0.2, 0)) {
       y: i8[6,5] q(0.5, 2) = MatMul(x, z) return y })",
+                 R"((x: i8[2,6,16] q(0.1, 3), z: i8[2,16,5] q(0.2, 0)) {
+      y: i8[2,6,5] q(0.5, 2) = MatMul(x, z) return y })",
+                 R"((x: i8[1,3,6,16] q(0.1, 3), k: i8[1,7,3,16] q(0.2, 0)) {
+      a: i8[1,7,3,16] q(0.2, 0) = Tanh(k)
+      z: i8[1,3,16,7] q(0.2, 0) = Transpose(a, perm=[0,2,3,1])
+      y: i8[1,3,6,7] q(0.5, 2) = MatMul(x, z) return y })",
                  R"((x: i8[2,7,3] q(0.5, 3)) {
       y: i8[2,7,2] q(0.5, 4) = com.microsoft.FusedGemm(x, i8[2,3] q([0.25, 0.5], [0, 0], axis=0) {1, -2, 3, 4, 5, -6},
         i32[2] q([0.125, 0.25], [0, 0], axis=0) {10, -20}, transB=1) return y })",

@@ -168,16 +168,18 @@ class Memory {
     return view;
   }
 
-  /// A computed matrix as weights: rows are output channels, channels are inputs.
+  /// Computed matrices as weights: rows are output channels, channels are inputs.
   View matrix_view(ValueId v, bool by_input, Extent& extent) const {
     View view = plan_.values[index(v)];
     const std::array<std::uint64_t, 4> s = view.stride;
-    const bool first = g_[v].order == AxisOrder::channels_first;
-    const std::int64_t rows = first ? extent.n : extent.w, columns = extent.c;
-    const std::uint64_t to_row = first ? s[0] : s[2], to_column = s[3];
-    extent = {1, by_input ? columns : rows, 1, by_input ? rows : columns};
-    view.stride = by_input ? std::array{std::uint64_t{0}, to_column, to_column, to_row}
-                           : std::array{std::uint64_t{0}, to_row, to_row, to_column};
+    const Shape dims = *g_[v].type.shape();
+    const auto along = [&](int axis) {
+      return s[static_cast<std::size_t>(forms::nhwc_axis(g_[v].order, dims.rank, axis))];
+    };
+    const int row = dims.rank - 2, column = dims.rank - 1;
+    const int in = by_input ? row : column, out = by_input ? column : row;
+    extent = {dims.product(0, row), dims[out], 1, dims[in]};
+    view.stride = {row > 0 ? along(row - 1) : 0, along(out), along(out), along(in)};
     return view;
   }
 

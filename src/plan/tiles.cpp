@@ -125,9 +125,11 @@ class Search {
       for (std::int64_t c : {sram_alignment(m_), std::int64_t{1}})
         if (c < inputs.back()) inputs.push_back(c);
     }
-    const std::vector<std::int64_t> rows = halves(walk_h_, 1);
-    const std::vector<std::int64_t> columns =
-        split_columns || walk_h_ == 1 ? halves(walk_w_, 1) : std::vector{walk_w_};
+    const std::vector<std::int64_t> rows =
+        rules_.single_rows ? std::vector<std::int64_t>{1} : halves(walk_h_, 1);
+    const std::vector<std::int64_t> columns = split_columns || walk_h_ == 1 || rules_.single_rows
+                                                  ? halves(walk_w_, 1)
+                                                  : std::vector{walk_w_};
     for (std::int64_t column : columns)
       for (std::int64_t row : rows)
         for (std::int64_t channel : channels)

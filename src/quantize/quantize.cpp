@@ -19,6 +19,9 @@ constexpr float largest_sensible = 1e30f;
 /// A warning where one sample alone widens a range by more than this part.
 constexpr float one_sample_part = 0.2f;
 constexpr std::size_t few_samples = 16;
+/// Computed weights have zero point 0, which MAC arrays want, unless that would make their steps
+/// coarser than this (half a bit): keys and values of attention lie around zero.
+constexpr float most_coarser = 1.5f;
 
 class Quantiser {
  public:
@@ -105,7 +108,7 @@ class Quantiser {
     return groups;
   }
 
-  /// In which element types the codes of each value are made or read.
+  /// In which element types the codes of each value are made or read, and what is multiplied by.
   void note_types() {
     for (std::size_t i = 0; i < in_.nodes.size(); i++) {
       if (!selection_.integer(i)) continue;
@@ -113,6 +116,9 @@ class Quantiser {
       for (std::size_t k : data_inputs(in_, in_.nodes[i])) types_[in_.nodes[i].inputs[k]].insert(t);
       for (ValueId v : in_.nodes[i].outputs)
         if (v != no_value) types_[v].insert(t), made_[v] = t;
+      if (const auto slot = in_.nodes[i].op->schema.weights())
+        if (const ValueId v = in_.nodes[i].input(*slot); v != no_value && !in_.constant(v))
+          computed_weights_.insert(v);
     }
   }
   DType type_of_node(const Node& n) const {
@@ -181,6 +187,8 @@ class Quantiser {
     record.observed = s.range();
     record.dtype = dtype;
     ScaleAndZero q;
+    const bool weights =
+        std::ranges::any_of(values, [&](ValueId v) { return computed_weights_.contains(v); });
     if (const std::optional<Range> known = known_range(values, s)) {
       q = known_range_scale(*known, dtype);
       record.method = "known range";
@@ -188,7 +196,9 @@ class Quantiser {
       const Range range =
           histogram ? calibrator_.choose(*histogram, codes.highest - codes.lowest + 1) : s.range();
       record.method = histogram ? std::string(calibrator_.name) : "min_max";
+      const ScaleAndZero around_zero = symmetric_scale(range, dtype);
       q = activation_scale(range, dtype);
+      if (weights && around_zero.scale <= most_coarser * q.scale) q = around_zero;
       if (!in_.constant(group) && !checked_.contains(group)) check_growth(in_[group].name, s);
       checked_.insert(group);
     }
@@ -512,6 +522,7 @@ class Quantiser {
   std::map<ValueId, DType> made_;  // by integer nodes
   std::map<Coded, ScaleAndZero> scales_;
   std::set<ValueId> checked_;
+  std::set<ValueId> computed_weights_;  // second operands of products
   std::map<ValueId, ValueRecord> records_;
   std::vector<std::string> coarser_;  // nodes whose weights gave way to their bias
   std::map<Coded, ChannelMeans> means_;

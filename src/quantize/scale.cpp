@@ -63,7 +63,10 @@ ScaleAndZero asymmetric_scale(Range range, DType dtype) {
 }
 
 ScaleAndZero activation_scale(Range range, DType dtype) {
-  if (size_bytes(dtype) == 1) return asymmetric_scale(range, dtype);
+  return size_bytes(dtype) == 1 ? asymmetric_scale(range, dtype) : symmetric_scale(range, dtype);
+}
+
+ScaleAndZero symmetric_scale(Range range, DType dtype) {
   const float largest = std::max(std::abs(range.lowest), std::abs(range.highest));
   const float scale = largest / static_cast<float>(code_range(dtype).highest);
   if (!(scale >= FLT_MIN) || !std::isfinite(scale)) return {1, 0};

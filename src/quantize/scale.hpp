@@ -20,6 +20,9 @@ ScaleAndZero asymmetric_scale(Range, DType);
 /// products need no sums of weights.
 ScaleAndZero activation_scale(Range, DType);
 
+/// All codes but the lowest spread evenly around zero, zero point 0, as far as the range reaches.
+ScaleAndZero symmetric_scale(Range, DType);
+
 /// For a range that an operator's definition gives: [0, 1] is 1/256 from the lowest code, [-1, 1]
 /// is 1/128 around the middle, both 1/32768 in 16 bits; others as activation_scale.
 ScaleAndZero known_range_scale(Range, DType);

@@ -13,7 +13,7 @@ void weight_limits(const FormNode& n, Reasons& out) {
   const ValueId id = n.input(n.spec.weights);
   if (id == no_value) return out.value("its weights", "absent", "a constant");
   const Value& w = n.graph[id];
-  const bool matrix = n.spec.other >= 0 && w.type.rank() == 2;
+  const bool matrix = n.spec.other >= 0 && (n.spec.weights_by_input || w.type.rank() == 2);
   if (!n.graph.constant(id) && !matrix) return out.computed("weights", w.name);
   const Quantisation& q = w.type.quant;
   if (w.type.dtype != DType::i8)
@@ -40,6 +40,31 @@ void bias_limits(const FormNode& n, Reasons& out) {
   const Tensor& t = b.constant;
   if (y && t.elements() != 1 && (t.elements() != y->c || t.shape.back() != t.elements()))
     out.value(str("the dims of '", b.name, "'"), print(b.type), str("[", y->c, "]"));
+}
+
+/// One matrix for all rows of features or, if it is computed, one for each batch of a tensor of
+/// rank 3 or each head of a tensor of rank 4.
+void matrix_limits(const FormNode& n, Reasons& out) {
+  const ValueId id = n.input(n.spec.weights);
+  if (id == no_value) return;
+  const TensorType &w = n.type(id), &x = n.type(n.data());
+  const std::string named = str("the rank of '", n.graph[id].name, "'");
+  if (n.graph.constant(id) || w.rank() < 3 || x.rank() < 3) {
+    if (w.rank() != 2) out.range(named, w.rank(), 2, 2, "such matrix products are lowered for");
+    return;
+  }
+  if (w.rank() != x.rank())
+    return out.range(named, w.rank(), x.rank(), x.rank(),
+                     "products with this input are lowered for");
+  const std::optional<Shape> from = x.shape(), matrices = w.shape();
+  if (!from || !matrices) return;
+  for (int i = 0; i + 2 < from->rank; i++)
+    if ((*matrices)[i] != (*from)[i])
+      out.range(str("dim ", i, " of '", n.graph[id].name, "'"), (*matrices)[i], (*from)[i],
+                (*from)[i], "products with this input are lowered for");
+  if (from->rank == 4 && (*from)[0] != 1)
+    out.range(str("dim 0 of '", n.graph[n.data()].name, "'"), (*from)[0], 1, 1,
+              "products of two computed tensors of rank 4 are lowered for");
 }
 
 }  // namespace
@@ -101,9 +126,7 @@ void mac_limits(const FormNode& n, const Unit&, Reasons& out) {
   if (x.rank() < (matrix ? 1 : 3) || x.rank() > 4)
     out.range(str("the rank of '", n.graph[n.data()].name, "'"), x.rank(), matrix ? 1 : 3, 4,
               matrix ? "matrix products are lowered for" : "convolutions are lowered for");
-  if (const ValueId w = n.input(n.spec.weights); matrix && w != no_value && n.type(w).rank() != 2)
-    out.range(str("the rank of '", n.graph[w].name, "'"), n.type(w).rank(), 2, 2,
-              "matrix products are lowered for");
+  if (matrix) matrix_limits(n, out);
   weight_limits(n, out);
   bias_limits(n, out);
   if (const ValueId residual = n.input(n.spec.residual); residual != no_value)
