@@ -292,6 +292,19 @@ TEST(Quantize, MatMulOfTwoActivations) {
   EXPECT_GT(sqnr(q.before, q.after), 20);
 }
 
+// MAC arrays want zero point 0 of weights, computed ones included; what lies on one side of zero
+// would lose half of its codes.
+TEST(Quantize, ComputedWeightsLieAroundZeroWhereThatCostsLittle) {
+  const std::string_view begin =
+      "(x: f32[2,3,3]) { w = f32[3,3]{0.1,0.2,0.3,0.4,0.5,0.6,0.7,-0.8,0.9} a = MatMul(x, w) ";
+  const Quantised around =
+      quantised(str(begin, "b = Transpose(a, perm=[0,2,1]) y = MatMul(a, b) return y }"));
+  EXPECT_EQ(value_named(around.after, "b").type.quant.zero_point, std::vector<std::int32_t>{0});
+  const Quantised beside = quantised(str(begin, "b = Relu(a) y = MatMul(a, b) return y }"));
+  EXPECT_EQ(value_named(beside.after, "b").type.quant.zero_point, std::vector<std::int32_t>{-128});
+  for (const Quantised* q : {&around, &beside}) EXPECT_GT(sqnr(q->before, q->after), 20);
+}
+
 TEST(Quantize, WhatHasNoIntegerFormStaysFloatInBetween) {
   const Quantised q = quantised(
       "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) n = LayerNormalization(a, "
