@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import resource
 import signal
 import stat
@@ -253,6 +254,26 @@ def test_table(here):
             ["--keep-float names it; do not keep 'conv' float"])
 
 
+def test_summary(here):
+    """Of many nodes the dearest and the kinds of fallbacks are shown; they add up to what --json says of each node."""
+    net = cli.ROOT / "zoo/mobilenetv2_fashion.onnx"
+    keep = ["build", net, "--target", NPU, "--keep-float", "Add"]
+    text, told = cli.run(*keep).stdout, as_json(cli.run(*keep, "--json"))
+    nodes = {node["name"]: node for node in told["nodes"]}
+    host = [node for node in nodes.values() if node["unit"] == "cpu"]
+    head = re.search(r"^on the CPU: (\d+) nodes +([\d.]+) +[\d.]+$", text, re.M)
+    kinds = re.findall(r"^ +(\d+) (\S+) .* ([\d.]+) +[\d.]+$", text[head.end():], re.M)
+    check.that(int(head[1]) == len(host) == sum(int(kind[0]) for kind in kinds), "every fallback is counted", text)
+    check.that(abs(float(head[2]) - 1000 * sum(node["latency_ms"] for node in host)) < 0.1, "their times are added up", text)
+    for count, op, _ in kinds:
+        check.that(int(count) == sum(node["op"] == op for node in host), f"the {op} on the CPU stand together", text)
+    first = text.splitlines()[1].split()[0]
+    check.that(nodes[first]["latency_ms"] == max(node["latency_ms"] for node in nodes.values()), "the dearest is first", text)
+    check.that(len(text.splitlines()) <= 50 and max(map(len, text.splitlines())) <= 80, "it fits on a screen", text)
+    listed = cli.run(*keep, "--layers").stdout
+    check.that(len(listed.splitlines()) > len(nodes) and "price:" in listed, "--layers lists all", listed)
+
+
 def test_columns(here):
     """Tables fit a terminal of 80 columns, and their rows add up."""
     file, bundle = conv_net(here / "m.onnx", name="/backbone/stage_with_a_long_name/block.3/inner/conv2/Conv"), here / "m.lsb"
@@ -395,7 +416,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_columns, test_targets,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue

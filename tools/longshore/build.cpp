@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "build_report.hpp"
+#include "build_summary.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
 #include "compile/bundle_file.hpp"
@@ -23,7 +24,7 @@ struct Options {
   ImageOptions image;
   CalibrateOptions calibrate;
   std::string target = "cpu", out, trace, dump;
-  bool json = false, plan = false;
+  bool json = false, plan = false, layers = false;
 };
 
 void write_text_file(const std::string& path, const std::string& text) {
@@ -81,12 +82,14 @@ int run(const Options& o) {
   if (!o.out.empty()) write_bundle(o.out, bundle);
   if (dump.wanted()) {
     std::ostringstream text;
-    show(text, c, o.out);
+    show_layers(text, c);
+    show_totals(text, c, o.out);
     dump.write("report", text.str());
   }
   if (o.plan) std::cout << plan::print(c.plan) << "\n";
   if (!o.json) {
-    show(std::cout, c, o.out);
+    (o.layers ? show_layers : show_summary)(std::cout, c);
+    show_totals(std::cout, c, o.out);
     return exit_code::yes;
   }
   // Not in the bundle, which is the same wherever it is written and whatever was said.
@@ -111,6 +114,7 @@ std::function<int()> setup(CommandLine& app) {
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
       .not_empty();
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
+  app.add_flag("--layers", o->layers, "Lists every node, not the dearest and the fallbacks alone");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
   return [o] { return run(*o); };

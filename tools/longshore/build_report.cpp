@@ -11,7 +11,22 @@
 namespace longshore {
 namespace {
 
-/// The node that a fused or alias node's work is part of, or itself.
+/// It runs on the CPU, and its dims are known at run time only.
+bool unpriced(const NodePlacement& n) { return !n.on_npu() && n.cpu_us() < 0; }
+
+Json us_or_null(double us) { return us >= 0 ? Json(us) : Json(); }
+
+/// What handing over to a node and from it takes, which is no part of its own time.
+std::string beside(const TimeSplit& time) {
+  const double waiting = time.of(Activity::waiting) * 1e-3, cache = time.of(Activity::cache) * 1e-3;
+  std::string out;
+  if (waiting > 0) out += fmt::format("+ {:.1f} us waiting", waiting);
+  if (cache > 0) out += fmt::format("{}+ {:.1f} us cache", out.empty() ? "" : " ", cache);
+  return out;
+}
+
+}  // namespace
+
 std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
   std::map<std::size_t, std::size_t> out;
   for (const plan::Layer& l : p.layers)
@@ -19,18 +34,11 @@ std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
   return out;
 }
 
-/// It runs on the CPU, and its dims are known at run time only.
-bool unpriced(const NodePlacement& n) { return !n.on_npu() && n.cpu_us() < 0; }
-
-/// 0 for what has no price.
 double node_ms(const compile::Compiled& c, std::size_t node) {
   if (node < c.timing.layers.size()) return c.timing.layers[node].time.own_ns() * 1e-6;
   return std::max(c.plan.placement.nodes[node].cpu_us(), 0.0) * 1e-3;
 }
 
-Json us_or_null(double us) { return us >= 0 ? Json(us) : Json(); }
-
-/// Why a node is not on the NPU. That it has no codes says the stage that gives them.
 std::vector<Reason> reasons_of(const compile::Compiled& c, std::size_t node) {
   std::vector<Reason> out;
   bool told = false;
@@ -51,17 +59,6 @@ std::string text_of(const Reason& r) {
   return r.text + (r.where.empty() ? "" : " (" + r.where + ")") +
          (r.change.empty() ? "" : "; " + r.change);
 }
-
-/// What handing over to a node and from it takes, which is no part of its own time.
-std::string beside(const TimeSplit& time) {
-  const double waiting = time.of(Activity::waiting) * 1e-3, cache = time.of(Activity::cache) * 1e-3;
-  std::string out;
-  if (waiting > 0) out += fmt::format("+ {:.1f} us waiting", waiting);
-  if (cache > 0) out += fmt::format("{}+ {:.1f} us cache", out.empty() ? "" : " ", cache);
-  return out;
-}
-
-}  // namespace
 
 std::string split_line(const TimeSplit& time) {
   std::string parts;
@@ -128,7 +125,7 @@ Json to_json(const compile::Compiled& c) {
   return out;
 }
 
-void show(std::ostream& out, const compile::Compiled& c, const std::string& file) {
+void show_layers(std::ostream& out, const compile::Compiled& c) {
   const Placement& p = c.plan.placement;
   const double total = std::max(latency_ms(c), 1e-9);
   const auto fused = fused_into(c.plan);
@@ -173,6 +170,10 @@ void show(std::ostream& out, const compile::Compiled& c, const std::string& file
     out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)",
                        "hand-over", "", "", us, us * 0.1 / total);
   }
+}
+
+void show_totals(std::ostream& out, const compile::Compiled& c, const std::string& file) {
+  const Placement& p = c.plan.placement;
   const auto without = std::ranges::count_if(p.nodes, unpriced);
   out << fmt::format("\ntarget {}: {}{} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
                      without ? "at least " : "", shown_ms(latency_ms(c)), p.npu_mac_share() * 100,

@@ -1,6 +1,7 @@
 // What `build` says: placement, prices, time, memory.
 #pragma once
 #include <iosfwd>
+#include <map>
 #include <string>
 
 #include "compile/compile.hpp"
@@ -16,7 +17,19 @@ std::string split_line(const TimeSplit&);
 
 /// npu_mac_share, macs, latency_ms, nodes [{name, op, unit, macs, latency_ms, reasons}], and more.
 Json to_json(const compile::Compiled&);
-/// `file`: the bundle that was written, or nothing. At most 80 columns.
-void show(std::ostream&, const compile::Compiled&, const std::string& file);
+/// A row for every node, each fallback with all its reasons and prices. At most 80 columns.
+void show_layers(std::ostream&, const compile::Compiled&);
+/// The last lines: latency, time by activity, memory. `file`: the bundle that was written, or
+/// nothing.
+void show_totals(std::ostream&, const compile::Compiled&, const std::string& file);
+
+/// The nodes whose work is part of another node's layer, and which that is.
+std::map<std::size_t, std::size_t> fused_into(const plan::Plan&);
+/// Its own predicted time; 0 for what has no price.
+double node_ms(const compile::Compiled&, std::size_t node);
+/// Why a node is not on the NPU. That it has no codes says the stage that gives them.
+std::vector<Reason> reasons_of(const compile::Compiled&, std::size_t node);
+/// The reason, the line of the target file, and the change.
+std::string text_of(const Reason&);
 
 }  // namespace longshore
