@@ -341,6 +341,17 @@ TEST_P(Kernels, Rows) {
   check("(x: f32[64,128]) { y = Gelu(x) return y }", "rows_f32", 2);
 }
 
+TEST_P(Kernels, RowsOfCodes) {
+  for (int n : {1, 2, 17, 100, 1000})
+    for (const char* in : {"i8", "u8"})
+      for (const char* out : {"i8", "u8"}) {
+        const std::string dims = list({pick(1, 4), pick(1, 50), n});
+        check("(x: " + std::string(in) + dims + " q(0.05, 3)) { y: " + out + dims +
+                  " q(0.003, 2) = Softmax(x) return y }",
+              "softmax_i8", pick(1, 2));
+      }
+}
+
 TEST_P(Kernels, SoftmaxKeepsNaN) {
   const Graph g = parse("(x: f32[3,20]) { y = Softmax(x) return y }");
   std::vector<float> x(60, 1.0f);

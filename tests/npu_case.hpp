@@ -52,8 +52,7 @@ inline std::string why_without_bytes(const plan::Plan& plan, ValueId v) {
   for (;;) {
     const plan::Alias& a = plan.aliases[index(v)];
     if (a.parent == no_value || a.part) break;
-    const bool other_dims =
-        a.full && !forms::same_walk(g[v], g[a.parent]);
+    const bool other_dims = a.full && !forms::same_walk(g[v], g[a.parent]);
     if (other_dims && picks) return "it picks elements of '" + g[v].name + "', under other dims";
     picks |= !a.full;
     v = a.parent;

@@ -12,6 +12,7 @@
 #include "program/instructions/mark.hpp"
 #include "program/instructions/pool.hpp"
 #include "program/instructions/reduce.hpp"
+#include "program/instructions/softmax.hpp"
 #include "program/instructions/requantise.hpp"
 #include "program/instructions/resize.hpp"
 #include "program/instructions/signal.hpp"

@@ -64,6 +64,7 @@ struct Tiling {
 struct TileRules {
   std::int64_t channel_grain = 1;  // preferred multiple of output channels
   std::int64_t input_grain = 1;    // and of input channels, where they are summed apart
+  bool whole_channels = false;     // a tile has all of them, whatever its size
   bool sums_channels = false;      // turns over blocks of input channels (matrix products)
   bool single_rows = false;        // a tile is one row at most: each has weights of its own
   bool sums_pixels = false;        // turns over tiles of input pixels (means); rows and columns of

@@ -1,6 +1,11 @@
 #include "ops/softmax.hpp"
 
+#include "ir/quantised.hpp"
+#include "ops/codes.hpp"
+#include "tensor/softmax_codes.hpp"
+
 namespace longshore::ops::op_softmax {
+extern const OpDef definition;
 namespace {
 
 Status eval(EvalContext& c) noexcept {
@@ -11,6 +16,42 @@ Status eval(EvalContext& c) noexcept {
       to[i * stride] =
           static_cast<T>(std::exp(static_cast<Compute<T>>(from[i * stride]) - most) / sum);
   });
+}
+
+/// Over whole rows of bytes with one scale; anything else by way of float.
+Status eval_quantised(EvalContext& c) noexcept {
+  using Bytes = TypeList<std::int8_t, std::uint8_t>;
+  const TensorView& x = c.input(0);
+  const QuantView to = c.output_quant(0);
+  const auto bytes = [](DType t) { return t == DType::i8 || t == DType::u8; };
+  if (x.quant.count != 1 || to.count != 1 || !bytes(x.dtype) || !bytes(c.output_dtype(0)))
+    return eval_dequantised(definition, c);
+  const int axis = resolve_axis(c.attributes.integer("axis", -1), x.shape.rank);
+  if (axis < 0 && x.shape.rank > 0) return axis_out_of_range(x.shape.rank);
+  MutableView y;
+  LONGSHORE_TRY(c.output(0, x.shape, y));
+  const Lines lines(x.shape, axis);
+  const CodeRange range = code_range(y.dtype);
+  const SoftmaxOutput out{to.scale[0], to.zero_point[0], range.lowest, range.highest};
+  const SoftmaxTable table = softmax_table(x.quant.scale[0]);
+  visit_type(Bytes{}, x.dtype, [&]<class In>() {
+    visit_type(Bytes{}, y.dtype, [&]<class Out>() {
+      lines.each([&](std::int64_t start) {
+        softmax_row(x.as<In>() + start, y.as<Out>() + start, lines.count, lines.inner, table, out);
+      });
+    });
+  });
+  return {};
+}
+
+/// Rows are what the axis runs over.
+void facts(const NodeTypes& n, Facts& facts) {
+  facts_rank(n, facts);
+  const TensorType& y = n.output();
+  if (!y.ranked || y.rank() == 0) return;
+  const int axis = resolve_axis(n.node.attributes.integer("axis", -1), y.rank());
+  if (axis >= 0 && y.dims[static_cast<std::size_t>(axis)].known())
+    facts["row"] = y.dims[static_cast<std::size_t>(axis)].value;
 }
 
 }  // namespace
@@ -25,12 +66,21 @@ extern constinit const OpDef definition = {
     .normalise = normalise_softmax,
     .infer = infer_rows,
     .eval = eval,
-    .facts = facts_rank,
-    .quant = Quant::rescale,
+    .eval_quantised = eval_quantised,
+    .facts = facts,
+    .quant = Quant::integer,
     .lowest = 0,
     .highest = 1,
+    .form =
+        [](const NodeTypes& n) {
+          return FormSpec{.form = "softmax", .axis = n.node.attributes.integer("axis", -1)};
+        },
     .examples = {"(x: f32[2,5]) { y = Softmax(x) return y }",
-                 "(x: f16[2,3,4]) { y = Softmax(x, axis=1) return y }"},
+                 "(x: f16[2,3,4]) { y = Softmax(x, axis=1) return y }",
+                 R"((x: i8[2,3,4] q(0.1, 3)) {
+      y: i8[2,3,4] q(0.00390625, -128) = Softmax(x, axis=1) return y })",
+                 R"((x: u8[3,300] q(0.02, 128)) {
+      y: i8[3,300] q(0.0001, -128) = Softmax(x) return y })"},
 };
 
 }  // namespace longshore::ops::op_softmax

@@ -7,25 +7,38 @@ namespace longshore::ops {
 /// Before opset 13 all dims from `axis` on were one: flatten, work on rows, restore the dims.
 void normalise_softmax(Node& n, int opset, Rewriter& r);
 
+/// The lines of a tensor along one axis: `count` elements, `inner` apart.
+struct Lines {
+  std::int64_t count = 1, outer = 1, inner = 1;
+  Lines(const Shape& dims, int axis) noexcept {
+    if (dims.rank == 0) return;
+    count = dims[axis];
+    outer = dims.product(0, axis);
+    inner = dims.product(axis + 1, dims.rank);
+  }
+  /// visit(number of the first element) of each line that has any.
+  template <class F>
+  void each(F&& visit) const noexcept {
+    for (std::int64_t o = 0; o < outer && count > 0; o++)
+      for (std::int64_t i = 0; i < inner; i++) visit(o * count * inner + i);
+  }
+};
+
+Status axis_out_of_range(int rank) noexcept;
+
 /// row(from, to, count, stride, T()) for each line along the axis (default: the last).
 template <class F>
 Status eval_rows(EvalContext& c, F&& row) noexcept {
   const TensorView& x = c.input(0);
-  const Shape& dims = x.shape;
-  const int axis = resolve_axis(c.attributes.integer("axis", -1), dims.rank);
-  if (axis < 0 && dims.rank > 0)
-    return Status::error(Code::bad_argument, "the axis is out of range for rank %d", dims.rank);
+  const int axis = resolve_axis(c.attributes.integer("axis", -1), x.shape.rank);
+  if (axis < 0 && x.shape.rank > 0) return axis_out_of_range(x.shape.rank);
   MutableView y;
-  LONGSHORE_TRY(c.output(0, dims, y));
-  const std::int64_t count = dims.rank > 0 ? dims[axis] : 1;
-  const std::int64_t outer = dims.rank > 0 ? dims.product(0, axis) : 1;
-  const std::int64_t inner = dims.rank > 0 ? dims.product(axis + 1, dims.rank) : 1;
+  LONGSHORE_TRY(c.output(0, x.shape, y));
+  const Lines lines(x.shape, axis);
   const bool known = visit_type(FloatTypes{}, x.dtype, [&]<class T>() {
-    for (std::int64_t o = 0; o < outer && count > 0; o++)
-      for (std::int64_t i = 0; i < inner; i++) {
-        const std::int64_t start = o * count * inner + i;
-        row(x.as<T>() + start, y.as<T>() + start, count, inner);
-      }
+    lines.each([&](std::int64_t start) {
+      row(x.as<T>() + start, y.as<T>() + start, lines.count, lines.inner);
+    });
   });
   return known ? Status{} : wrong_type(x.dtype);
 }

@@ -116,7 +116,8 @@ class Search {
     const bool sums = rules_.sums_channels;
     std::vector<std::int64_t> channels =
         halves(group_out_, std::min(rules_.channel_grain, group_out_));
-    if (split_input)
+    if (rules_.whole_channels) channels = {group_out_};
+    if (split_input && !rules_.whole_channels)
       for (std::int64_t c : {sram_alignment(m_), std::int64_t{1}})
         if (c < channels.back()) channels.push_back(c);
     std::vector<std::int64_t> inputs = {group_in_};

@@ -23,4 +23,8 @@ void infer_rows(InferContext& c) {
   c.output(0, x);
 }
 
+Status axis_out_of_range(int rank) noexcept {
+  return Status::error(Code::bad_argument, "the axis is out of range for rank %d", rank);
+}
+
 }  // namespace longshore::ops

@@ -1,0 +1,70 @@
+// Softmax over the channels of each pixel: the exponentials of the 256 distances from a row's
+// greatest code are a table in SRAM.
+#include "forms/support/rows.hpp"
+#include "program/instructions/softmax.hpp"
+#include "sim/costs.hpp"
+#include "tensor/softmax_codes.hpp"
+
+namespace longshore::forms {
+namespace {
+
+void limits(const FormNode& n, const Unit& unit, Reasons& out) {
+  out.needs(unit, vector_unit::softmax);
+  row_limits(n, out);
+}
+
+std::vector<Operand> operands(const FormSpec& s) {
+  return {{.input = s.data}, {.source = Operand::Source::made}};
+}
+
+std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machine&) {
+  return sizeof(SoftmaxTable);
+}
+
+double cycles(const FormNode&, const Tiling& t, const Machine& m) {
+  return vector_cycles(m, vector_unit::softmax,
+                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+}
+
+std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
+  const SoftmaxTable table = softmax_table(codes_of(n.type(n.data())).scale);
+  const auto bytes = std::as_bytes(std::span(table.e));
+  return {bytes.begin(), bytes.end()};
+}
+
+void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
+  const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
+  const Codes y = codes_of(n.type(n.result()));
+  const Box& box = task.box.out;
+  Softmax o;
+  o.in = e.operand(0), o.out = e.result();
+  o.height = u32(box.h.size()), o.width = u32(box.w.size()), o.channels = u32(box.c.size());
+  o.table = e.operand(1).address;
+  o.out_scale = y.scale, o.out_zero = y.zero;
+  o.lowest = y.lowest, o.highest = y.highest;
+  e.emit(Queue::vector, o);
+}
+
+}  // namespace
+
+// It does not follow other forms: their tiles need not have all channels.
+extern constinit const FormDef form_softmax = {
+    .name = "softmax",
+    .doc = "Shares of exponentials along one axis, which is walked as channels.",
+    .order = row_order,
+    .limits = limits,
+    .operands = operands,
+    .reach = row_reach,
+    .rules = row_rules,
+    .slot_bytes = slot_bytes,
+    .cycles = cycles,
+    .make = make,
+    .emit = emit,
+    .examples = {R"((x: i8[2,3,5,37] q(0.1, 3)) {
+      y: i8[2,3,5,37] q(0.00390625, -128) = Softmax(x) return y })",
+                 R"((x: i8[1,20,9,7] q(0.03, -5)) {
+      y: i8[1,20,9,7] q(0.003, -128) = Softmax(x, axis=1) return y })",
+                 R"((x: i8[300] q(0.02, 0)) { y: i8[300] q(0.0001, -100) = Softmax(x) return y })"},
+};
+
+}  // namespace longshore::forms
