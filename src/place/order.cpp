@@ -80,11 +80,14 @@ void decide_orders(Graph& g, const std::vector<FormSpec>& specs) {
     (w.order == AxisOrder::channels_first ? v.first : v.last) += w.weight;
   }
   // Without a wish images stay images, and everything else is rows of features.
+  std::vector<bool> images(g.values.size());
   for (std::size_t i = 0; i < g.values.size(); i++)
-    if (g.values[i].type.ranked && g.values[i].type.rank() > 3) votes[sets.of(i)].first += 0.5;
+    if (g.values[i].type.ranked && g.values[i].type.rank() > 3) images[sets.of(i)] = true;
   for (std::size_t i = 0; i < g.values.size(); i++) {
-    const Votes& v = votes[sets.of(i)];
-    g.values[i].order = v.first > v.last ? AxisOrder::channels_first : AxisOrder::channels_last;
+    const std::size_t set = sets.of(i);
+    const Votes& v = votes[set];
+    const bool first = v.first == v.last ? images[set] : v.first > v.last;
+    g.values[i].order = first ? AxisOrder::channels_first : AxisOrder::channels_last;
   }
 }
 
