@@ -56,7 +56,13 @@ inline bool idle_stride(std::string_view field, std::string_view tile, std::uint
   field.remove_prefix(tile.size());
   return (height <= 1 && field == "_row_stride") || (width <= 1 && field == "_pixel_stride");
 }
-/// The same for three loops: the field is name_0 .. name_2.
+/// `uses` of an instruction that reads tile `in` and writes tile `out`, of the same extents.
+template <class O>
+bool uses_in_and_out(const O& o, std::string_view field) {
+  return !idle_stride(field, "in", o.height, o.width) &&
+         !idle_stride(field, "out", o.height, o.width);
+}
+/// The same as idle_stride for three loops: the field is name_0 .. name_2.
 inline bool idle_loop(std::string_view field, std::string_view name,
                       const std::uint32_t (&count)[3]) noexcept {
   if (field.size() != name.size() + 2 || !field.starts_with(name)) return false;

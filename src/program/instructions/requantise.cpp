@@ -24,10 +24,6 @@ const VectorFunction& function(const Requantise&) { return vector_unit::requanti
 
 Status check(const Requantise& r, const Machine&, Queue) { return check_clamp(r); }
 
-bool uses(const Requantise& r, std::string_view f) {
-  return !idle_stride(f, "in", r.height, r.width) && !idle_stride(f, "out", r.height, r.width);
-}
-
 }  // namespace
 
 extern constinit const InstructionDef instruction_requantise = {
@@ -40,7 +36,7 @@ extern constinit const InstructionDef instruction_requantise = {
     .function = erased<function>,
     .regions = erased<regions>,
     .check = erased<check>,
-    .uses = erased<uses>,
+    .uses = erased<uses_in_and_out<Requantise>>,
 };
 
 }  // namespace longshore::instructions

@@ -24,10 +24,6 @@ const VectorFunction& function(const Softmax&) { return vector_unit::softmax; }
 
 Status check(const Softmax& s, const Machine&, Queue) { return check_clamp(s); }
 
-bool uses(const Softmax& s, std::string_view f) {
-  return !idle_stride(f, "in", s.height, s.width) && !idle_stride(f, "out", s.height, s.width);
-}
-
 }  // namespace
 
 extern constinit const InstructionDef instruction_softmax = {
@@ -40,7 +36,7 @@ extern constinit const InstructionDef instruction_softmax = {
     .function = erased<function>,
     .regions = erased<regions>,
     .check = erased<check>,
-    .uses = erased<uses>,
+    .uses = erased<uses_in_and_out<Softmax>>,
 };
 
 }  // namespace longshore::instructions

@@ -21,10 +21,6 @@ void regions(const Table& t, Queue, Regions& out) {
 
 const VectorFunction& function(const Table&) { return vector_unit::table; }
 
-bool uses(const Table& t, std::string_view f) {
-  return !idle_stride(f, "in", t.height, t.width) && !idle_stride(f, "out", t.height, t.width);
-}
-
 }  // namespace
 
 extern constinit const InstructionDef instruction_table = {
@@ -36,7 +32,7 @@ extern constinit const InstructionDef instruction_table = {
     .functions = {&vector_unit::table},
     .function = erased<function>,
     .regions = erased<regions>,
-    .uses = erased<uses>,
+    .uses = erased<uses_in_and_out<Table>>,
 };
 
 }  // namespace longshore::instructions
