@@ -114,7 +114,4 @@ using MatrixTypes = TypeList<float, double, Float16, BFloat16, std::int32_t, std
 inline constexpr Types matrix_types =
     type_set::float_types | types(DType::i32, DType::i64, DType::u32, DType::u64);
 
-/// True for codes that the integer products take.
-inline bool is_byte(DType t) noexcept { return t == DType::i8 || t == DType::u8; }
-
 }  // namespace longshore::ops

@@ -1,3 +1,4 @@
+#include "ops/codes.hpp"
 #include "ops/matmul.hpp"
 #include "tensor/convert.hpp"
 

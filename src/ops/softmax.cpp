@@ -23,8 +23,7 @@ Status eval_quantised(EvalContext& c) noexcept {
   using Bytes = TypeList<std::int8_t, std::uint8_t>;
   const TensorView& x = c.input(0);
   const QuantView to = c.output_quant(0);
-  const auto bytes = [](DType t) { return t == DType::i8 || t == DType::u8; };
-  if (x.quant.count != 1 || to.count != 1 || !bytes(x.dtype) || !bytes(c.output_dtype(0)))
+  if (x.quant.count != 1 || to.count != 1 || !is_byte(x.dtype) || !is_byte(c.output_dtype(0)))
     return eval_dequantised(definition, c);
   const int axis = resolve_axis(c.attributes.integer("axis", -1), x.shape.rank);
   if (axis < 0 && x.shape.rank > 0) return axis_out_of_range(x.shape.rank);
