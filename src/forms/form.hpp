@@ -46,8 +46,8 @@ struct Operand {
   int input = -1;  // of the node: value and inside
   /// Dims are aligned with those of the result as numpy does; axes of 1 are broadcast.
   bool broadcast = false;
-  /// Computed weights, one matrix for all or one for each row of features that is walked (rank 4)
-  /// or each batch (rank 3): rows of the tile are output channels, channels are inputs.
+  /// Computed weights, one matrix for all, one for each batch (rank 3) or one for each row of the
+  /// walk (rank 4: attention's heads). Rows of the tile are output channels, channels are inputs.
   bool matrix = false;
   bool operator==(const Operand&) const = default;
 };

@@ -24,7 +24,7 @@ std::optional<AxisOrder> row_order(const FormNode& n) {
 void row_limits(const FormNode& n, Reasons& out) {
   const Value& x = n.graph[n.data()];
   const int axis = axis_of(n), rank = x.type.rank();
-  if (axis < 0 || rank > 4) return;  // said of all forms
+  if (axis < 0 || rank > 4 || row_order(n)) return;  // said of all forms
   if (nhwc_axis(x.order, rank, axis) == 3) return;
   const bool images = x.order == AxisOrder::channels_first && rank > 2;
   out.add(

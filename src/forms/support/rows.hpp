@@ -1,4 +1,4 @@
-// What forms share whose rows are the channels of one pixel: softmax and norm.
+// Rows that are the channels of one pixel, as softmax has them.
 #pragma once
 #include "forms/form.hpp"
 
@@ -7,7 +7,7 @@ namespace longshore::forms {
 /// The walk that makes the spec's axis the channels; nothing where every walk does or none.
 std::optional<AxisOrder> row_order(const FormNode&);
 
-/// The spec's axis must be the channels of the walk.
+/// The spec's axis must be one that some walk has as its channels.
 void row_limits(const FormNode&, Reasons&);
 
 /// A tile has all channels.
