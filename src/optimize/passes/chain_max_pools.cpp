@@ -17,18 +17,18 @@ bool steps_by_one(const PoolWindow& p) {
 std::optional<PoolWindow> rest_after(const PoolWindow& large, const PoolWindow& small) {
   if (large.axes() != small.axes() || !steps_by_one(small)) return {};
   PoolWindow rest = large;
-  bool smaller = false;
+  bool left = false, taken = false;
   for (std::size_t a = 0; a < large.axes(); a++) {
     rest.kernel[a] = large.kernel[a] - small.kernel[a] + 1;
     rest.begin[a] = large.begin[a] - small.begin[a];
     rest.end[a] = large.end[a] - small.end[a];
     // Each window of the rest must hold a maximum, not only the border around the maxima.
     for (const std::int64_t border : {rest.begin[a], rest.end[a]})
-      if (border < 0 || border >= std::max<std::int64_t>(rest.kernel[a], 1)) return {};
-    if (rest.kernel[a] < 1) return {};
-    smaller = smaller || small.kernel[a] > 1;
+      if (border < 0 || border >= rest.kernel[a]) return {};
+    left = left || rest.kernel[a] > 1;
+    taken = taken || small.kernel[a] > 1;
   }
-  return smaller ? std::optional(rest) : std::nullopt;
+  return left && taken ? std::optional(rest) : std::nullopt;
 }
 
 bool rewrite(Match& m) {

@@ -53,15 +53,15 @@ bool rewrite(Match& m) {
   if (!window || covers_image(m, *window)) return false;
   const PoolWindow& p = *window;
   const std::size_t axes = p.axes();
-  std::int64_t whole = handling + 1;
+  std::int64_t taps = 1;
   std::vector<std::vector<std::int64_t>> pieces(axes);
   for (std::size_t a = 0; a < axes; a++) {
-    if (whole > 1'000'000) return false;
-    whole = (whole - handling) * p.kernel[a] + handling;
+    if (taps > 1'000'000) return false;
+    taps *= p.kernel[a];
     if (p.kernel[a] > 1 || p.strides[a] > 1 || p.begin[a] > 0 || p.end[a] > 0)
       pieces[a] = pieces_of(p.kernel[a]);
   }
-  if (2 * whole < 3 * cost(pieces, p)) return false;
+  if (2 * (taps + handling) < 3 * cost(pieces, p)) return false;
 
   const ValueId old = n.outputs[0];
   ValueId y = n.inputs[0];
