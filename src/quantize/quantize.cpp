@@ -19,8 +19,8 @@ constexpr float largest_sensible = 1e30f;
 /// A warning where one sample alone widens a range by more than this part.
 constexpr float one_sample_part = 0.2f;
 constexpr std::size_t few_samples = 16;
-/// Computed weights have zero point 0, which MAC arrays want, unless that would make their steps
-/// coarser than this (half a bit): keys and values of attention lie around zero.
+/// Computed weights have zero point 0, which MAC arrays want, unless that would make their steps so
+/// many times as coarse: keys and values of attention lie around zero.
 constexpr float most_coarser = 1.5f;
 
 class Quantiser {
@@ -187,8 +187,6 @@ class Quantiser {
     record.observed = s.range();
     record.dtype = dtype;
     ScaleAndZero q;
-    const bool weights =
-        std::ranges::any_of(values, [&](ValueId v) { return computed_weights_.contains(v); });
     if (const std::optional<Range> known = known_range(values, s)) {
       q = known_range_scale(*known, dtype);
       record.method = "known range";
@@ -197,6 +195,8 @@ class Quantiser {
           histogram ? calibrator_.choose(*histogram, codes.highest - codes.lowest + 1) : s.range();
       record.method = histogram ? std::string(calibrator_.name) : "min_max";
       const ScaleAndZero around_zero = symmetric_scale(range, dtype);
+      const bool weights =
+          std::ranges::any_of(values, [&](ValueId v) { return computed_weights_.contains(v); });
       q = activation_scale(range, dtype);
       if (weights && around_zero.scale <= most_coarser * q.scale) q = around_zero;
       if (!in_.constant(group) && !checked_.contains(group)) check_growth(in_[group].name, s);
