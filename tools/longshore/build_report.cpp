@@ -11,9 +11,6 @@
 namespace longshore {
 namespace {
 
-/// It runs on the CPU, and its dims are known at run time only.
-bool unpriced(const NodePlacement& n) { return !n.on_npu() && n.cpu_us() < 0; }
-
 Json us_or_null(double us) { return us >= 0 ? Json(us) : Json(); }
 
 /// What handing over to a node and from it takes, which is no part of its own time.
@@ -26,6 +23,8 @@ std::string beside(const TimeSplit& time) {
 }
 
 }  // namespace
+
+bool unpriced(const NodePlacement& n) { return !n.on_npu() && n.cpu_us() < 0; }
 
 std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
   std::map<std::size_t, std::size_t> out;
@@ -165,11 +164,14 @@ void show_layers(std::ostream& out, const compile::Compiled& c) {
     else
       out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us());
   }
-  if (p.target.machine.present) {
-    const double us = c.timing.handover_ns() * 1e-3;
-    out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)",
-                       "hand-over", "", "", us, us * 0.1 / total);
-  }
+  show_handover(out, c);
+}
+
+void show_handover(std::ostream& out, const compile::Compiled& c) {
+  if (!c.npu()) return;
+  const double us = c.timing.handover_ns() * 1e-3;
+  out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)",
+                     "hand-over", "", "", us, us * 0.1 / std::max(latency_ms(c), 1e-9));
 }
 
 void show_totals(std::ostream& out, const compile::Compiled& c, const std::string& file) {

@@ -23,6 +23,11 @@ void show_layers(std::ostream&, const compile::Compiled&);
 /// nothing.
 void show_totals(std::ostream&, const compile::Compiled&, const std::string& file);
 
+/// The row of what is no node's own time; nothing where the target has no NPU.
+void show_handover(std::ostream&, const compile::Compiled&);
+
+/// It runs on the CPU, and its dims are known at run time only.
+bool unpriced(const NodePlacement&);
 /// The nodes whose work is part of another node's layer, and which that is.
 std::map<std::size_t, std::size_t> fused_into(const plan::Plan&);
 /// Its own predicted time; 0 for what has no price.

@@ -60,7 +60,7 @@ void show_dearest(std::ostream& out, const compile::Compiled& c, double total_ms
   for (std::size_t i = 0; i < p.nodes.size(); i++) {
     if (const auto head = fused.find(i); head != fused.end())
       parts[head->second]++;
-    else
+    else if (!unpriced(p.nodes[i]))
       order.push_back(i);
   }
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return node_ms(c, i); });
@@ -98,9 +98,12 @@ void show_summary(std::ostream& out, const compile::Compiled& c) {
   for (std::size_t k = 0; k < fallbacks.size() && k < most_groups; k++) {
     const Fallback& f = fallbacks[k];
     const std::string first = p.graph.nodes[f.nodes.front()].origin.name;
-    out << fmt::format(
-        "{:>4} {:<27} {:<32} {:>8.1f} {:>5.1f}\n", f.nodes.size(), short_name(f.op, 27),
-        short_name(f.nodes.size() > 1 ? first + " ..." : first, 32), f.us, f.us * 0.1 / total_ms);
+    out << fmt::format("{:>4} {:<27} {:<32} ", f.nodes.size(), short_name(f.op, 27),
+                       short_name(f.nodes.size() > 1 ? first + " ..." : first, 32));
+    if (std::ranges::all_of(f.nodes, [&](std::size_t i) { return unpriced(p.nodes[i]); }))
+      out << fmt::format("{:>8} {:>5}\n", "?", "?");
+    else
+      out << fmt::format("{:>8.1f} {:>5.1f}\n", f.us, f.us * 0.1 / total_ms);
     const std::vector<Reason> reasons = reasons_of(c, f.nodes.front());
     if (!reasons.empty()) out << "      " << wrapped(text_of(reasons.front()), 6, 8) << "\n";
     if (reasons.size() > 1)
@@ -109,11 +112,8 @@ void show_summary(std::ostream& out, const compile::Compiled& c) {
   }
   if (fallbacks.size() > most_groups)
     out << fmt::format("      and {} more kinds\n", fallbacks.size() - most_groups);
-  if (p.target.machine.present) {
-    const double us = c.timing.handover_ns() * 1e-3;
-    out << fmt::format("\n{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)",
-                       "hand-over", "", "", us, us * 0.1 / total_ms);
-  }
+  if (!fallbacks.empty()) out << "\n";
+  show_handover(out, c);
   out << "--layers lists every node with all its reasons and prices\n";
 }
 
