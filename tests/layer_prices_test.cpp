@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <sstream>
 
+#include "base/sanitizer.hpp"
 #include "checkout.hpp"
 #include "compile/compile.hpp"
 #include "lower/lower.hpp"
@@ -95,13 +97,12 @@ TEST(LayerPrices, OfModels) {
       dims[dim.substr(0, dim.find('='))] = std::stoll(dim.substr(dim.find('=') + 1));
     return check_model(model, dims);
   }
-  int models = 0;
+  std::set<fs::path> models;
   for (const fs::directory_entry& file : fs::directory_iterator(in_checkout("zoo")))
-    if (file.path().extension() == ".onnx") {
-      check_model(file.path().string(), {});
-      models++;
-    }
-  EXPECT_GT(models, 0);
+    if (file.path().extension() == ".onnx") models.insert(file.path());
+  ASSERT_FALSE(models.empty());
+  if (address_sanitizer) models = {*models.rbegin()};  // each takes 40 times as long
+  for (const fs::path& model : models) check_model(model.string(), {});
 }
 
 }  // namespace

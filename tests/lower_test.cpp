@@ -69,6 +69,7 @@ TEST(Lower, AliasesAsOperandsOfAnotherRank) {
       ("s: i8[3,2] q(0.1, 3) = Slice(u, i64[1]{4}, i64[1]{6}, i64[1]{1}) "
        "p: i8[2,3] q(0.1, 3) = Transpose(s, perm=[1,0])")};
   const char* results[] = {"1,2,3", "2,2,3", "1,4,2,3"};
+  const Target targets[] = {load_target("rk3588-like"), load_target("shore-1")};
   for (const char* part : parts)
     for (const std::string dims : results)
       for (const char* sum : {"Mul(m, p)", "Sub(p, m)"}) {
@@ -77,8 +78,7 @@ TEST(Lower, AliasesAsOperandsOfAnotherRank) {
             "] q(0.1, 3), x: i8[2,12] q(0.2, 1), z: i8[3,12]"
             " q(0.2, 1)) { v: i8[2,12] q(0.1, 3) = Sigmoid(x) u: i8[3,12] q(0.1, 3) = Tanh(z) " +
             part + " y: i8[" + dims + "] q(0.3, 0) = " + sum + " return y, v, u }";
-        for (const char* target : {"rk3588-like", "shore-1"})
-          expect_exact(parse(text), load_target(target), 0, seed());
+        for (const Target& target : targets) expect_exact(parse(text), target, 0, seed());
       }
 }
 
