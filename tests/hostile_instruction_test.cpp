@@ -67,6 +67,9 @@ TEST(HostileInstructions, StayInsideTheirMemories) {
   Softmax softmax;
   softmax.in = softmax.out = tile(0), softmax.table = 4096, softmax.height = 4, softmax.width = 8,
   softmax.channels = 16;
+  Norm norm;
+  norm.in = norm.out = tile(0), norm.parameters = 4096, norm.height = 4, norm.width = 8,
+  norm.channels = 16;
   Resize resize;
   resize.in = tile(0), resize.out = {1024, 256, 16}, resize.in_h = 4, resize.in_w = 8,
   resize.channels = 16;
@@ -77,7 +80,7 @@ TEST(HostileInstructions, StayInsideTheirMemories) {
       {Queue::dma_in, dma},    {Queue::dma_out, dma},       {Queue::vector, copy},
       {Queue::vector, fill},   {Queue::vector, eltwise},    {Queue::vector, table},
       {Queue::vector, pool},   {Queue::vector, requantise}, {Queue::vector, reduce},
-      {Queue::vector, resize}, {Queue::vector, softmax}};
+      {Queue::vector, resize}, {Queue::vector, softmax},    {Queue::vector, norm}};
 
   Machine machine = tests::small_machine();
   machine.mac_alignment = 1;

@@ -349,6 +349,13 @@ TEST_P(Kernels, RowsOfCodes) {
         check("(x: " + std::string(in) + dims + " q(0.05, 3)) { y: " + out + dims +
                   " q(0.003, 2) = Softmax(x) return y }",
               "softmax_i8", pick(1, 2));
+        const std::string row = "f32[" + std::to_string(n) + "]";
+        check("(x: " + std::string(in) + dims + " q(0.05, 3), s: " + row + ", b: " + row +
+                  ") { y: " + out + dims + " q(0.03, 2) = LayerNormalization(x, s, b) return y }",
+              "norm_i8", pick(1, 2));
+        check("(x: " + std::string(in) + dims + " q(0.05, 3), s: " + row + ") { y: " + out + dims +
+                  " q(0.03, 2) = RMSNormalization(x, s) return y }",
+              "norm_i8", pick(1, 2));
       }
 }
 

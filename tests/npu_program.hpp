@@ -10,6 +10,7 @@
 #include "program/instructions/end.hpp"
 #include "program/instructions/fill.hpp"
 #include "program/instructions/mark.hpp"
+#include "program/instructions/norm.hpp"
 #include "program/instructions/pool.hpp"
 #include "program/instructions/reduce.hpp"
 #include "program/instructions/softmax.hpp"

@@ -307,11 +307,12 @@ TEST(Quantize, ComputedWeightsLieAroundZeroWhereThatCostsLittle) {
 
 TEST(Quantize, WhatHasNoIntegerFormStaysFloatInBetween) {
   const Quantised q = quantised(
-      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) n = LayerNormalization(a, "
-      "f32[4]{1,2,0.5,1}) "
+      "(x: f32[1,2,4,4]) { a = Conv(x, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) n = "
+      "InstanceNormalization(a, "
+      "f32[2]{1,2}, f32[2]{0.5,1}) "
       "b = Conv(n, f32[2,2,1,1]{0.4,0.1,-0.3,0.7}) y = Add(a, b) return y }");
   EXPECT_THAT(operators(q.after), ElementsAre("longshore.Quantize", "Conv", "longshore.Dequantize",
-                                              "LayerNormalization", "longshore.Quantize", "Conv",
+                                              "InstanceNormalization", "longshore.Quantize", "Conv",
                                               "Add", "longshore.Dequantize"));
   EXPECT_THAT(q.report.float_nodes.at(0).reason.text, HasSubstr("no integer form"));
 }

@@ -46,6 +46,21 @@ struct DequantiseRow {
   size_t n;
 };
 
+/// A normalised row: codes[i] = quantise(float(times * d - less) * factor * scale[i] + bias[i]),
+/// where d is the code less its zero point; its scale is not used. bias may be null. No product
+/// overflows.
+struct NormRowI8 {
+  CodesI8 x;
+  int32_t times, less;
+  float factor;
+  const float* scale;
+  const float* bias;
+  float out_scale;
+  int32_t zero_point, lowest, highest;
+  void* codes;
+  size_t n;
+};
+
 struct Requantise {
   void (*row)(const RequantiseRow&);
   void (*add)(const BinaryRowI8&);
@@ -54,6 +69,9 @@ struct Requantise {
   void (*div)(const BinaryRowI8&);
   void (*quantise)(const QuantiseRow&);
   void (*dequantise)(const DequantiseRow&);
+  /// Sums of the codes less their zero point, and of their squares, of at most 65535.
+  void (*moments)(const CodesI8& x, size_t n, int64_t* sum, int64_t* squares);
+  void (*norm)(const NormRowI8&);
 };
 
 }  // namespace longshore::cpu

@@ -19,6 +19,7 @@ LONGSHORE_INLINE void store_codes(void* p, size_t i, I v) {
 LONGSHORE_INLINE I load_ints(const int32_t* p) { return _mm512_loadu_si512(p); }
 LONGSHORE_INLINE I int_all(int32_t x) { return _mm512_set1_epi32(x); }
 LONGSHORE_INLINE I int_add(I a, I b) { return _mm512_add_epi32(a, b); }
+LONGSHORE_INLINE I int_mul(I a, I b) { return _mm512_mullo_epi32(a, b); }
 /// Rounds half to even, as a float, so that what does not fit an int can be clamped first.
 LONGSHORE_INLINE V round_even(V x) {
   return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -45,6 +46,7 @@ LONGSHORE_INLINE I load_ints(const int32_t* p) {
 }
 LONGSHORE_INLINE I int_all(int32_t x) { return _mm256_set1_epi32(x); }
 LONGSHORE_INLINE I int_add(I a, I b) { return _mm256_add_epi32(a, b); }
+LONGSHORE_INLINE I int_mul(I a, I b) { return _mm256_mullo_epi32(a, b); }
 LONGSHORE_INLINE V round_even(V x) {
   return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
@@ -70,6 +72,7 @@ LONGSHORE_INLINE I int_add(I a, I b) {
   typedef uint32_t U __attribute__((vector_size(16)));  // sums wrap around
   return reinterpret_cast<I>(reinterpret_cast<U>(a) + reinterpret_cast<U>(b));
 }
+LONGSHORE_INLINE I int_mul(I a, I b) { return a * b; }
 LONGSHORE_INLINE V round_even(V x) {
   for (size_t k = 0; k < lanes; k++) x[k] = __builtin_nearbyintf(x[k]);
   return x;
@@ -198,14 +201,78 @@ void dequantise_row(const DequantiseRow& r) {
   }
 }
 
+LONGSHORE_INLINE int64_t sum_ints(I v) {
+  int32_t each[lanes];
+  memcpy(each, &v, sizeof v);
+  int64_t total = 0;
+  for (size_t k = 0; k < lanes; k++) total += each[k];
+  return total;
+}
+
+/// A lane adds at most 16384 squares of at most 255 * 255.
+void moments(const CodesI8& x, size_t n, int64_t* sum, int64_t* squares) {
+  const I zero_point = int_all(x.zero_point);
+  I sums = int_all(0), products = int_all(0);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const I d = sub_int(load_codes(x.codes, i, x.is_signed), zero_point);
+    sums = int_add(sums, d);
+    products = int_add(products, int_mul(d, d));
+  }
+  int64_t total = sum_ints(sums), total_squares = sum_ints(products);
+  for (; i < n; i++) {
+    const int32_t d =
+        (x.is_signed ? static_cast<int32_t>(static_cast<const int8_t*>(x.codes)[i])
+                     : static_cast<int32_t>(static_cast<const uint8_t*>(x.codes)[i])) -
+        x.zero_point;
+    total += d;
+    total_squares += d * d;
+  }
+  *sum = total;
+  *squares = total_squares;
+}
+
+void norm_row(const NormRowI8& r) {
+  const V scale = all(r.out_scale), low = all(static_cast<float>(r.lowest - r.zero_point)),
+          high = all(static_cast<float>(r.highest - r.zero_point)), factor = all(r.factor);
+  const I zero_point = int_all(r.zero_point), less = int_all(r.less), times = int_all(r.times),
+          in_zero = int_all(r.x.zero_point);
+  const auto codes = [&](I q, V by, V bias) {
+    const I d = sub_int(int_mul(sub_int(q, in_zero), times), less);
+    V y = mul(mul(to_float(d), factor), by);
+    if (r.bias) y = add(y, bias);
+    return quantise_vector(y, scale, low, high, zero_point);
+  };
+  size_t i = 0;
+  for (; i + lanes <= r.n; i += lanes)
+    store_codes(r.codes, i,
+                codes(load_codes(r.x.codes, i, r.x.is_signed), load(r.scale + i),
+                      r.bias ? load(r.bias + i) : factor));
+  if (i < r.n) {
+    const size_t left = r.n - i;
+    TailI8 x, y;
+    x.fill(r.x, i, left);
+    store_codes(y.bytes, 0,
+                codes(load_codes(x.bytes, 0, r.x.is_signed), load_some(r.scale + i, left),
+                      r.bias ? load_some(r.bias + i, left) : factor));
+    for (size_t k = 0; k < left; k++) static_cast<uint8_t*>(r.codes)[i + k] = y.bytes[k];
+  }
+}
+
 V add_codes(V a, V b) { return add(a, b); }
 V sub_codes(V a, V b) { return sub(a, b); }
 V mul_codes(V a, V b) { return mul(a, b); }
 V div_codes(V a, V b) { return div(a, b); }
 
-constexpr Requantise requantise_functions = {
-    requantise_row,        binary_row<add_codes>, binary_row<sub_codes>, binary_row<mul_codes>,
-    binary_row<div_codes>, quantise_row,          dequantise_row};
+constexpr Requantise requantise_functions = {requantise_row,
+                                             binary_row<add_codes>,
+                                             binary_row<sub_codes>,
+                                             binary_row<mul_codes>,
+                                             binary_row<div_codes>,
+                                             quantise_row,
+                                             dequantise_row,
+                                             moments,
+                                             norm_row};
 
 }  // namespace
 }  // namespace longshore::cpu

@@ -1,6 +1,7 @@
-#include "ops/norm.hpp"
+#include "ops/norm_codes.hpp"
 
 namespace longshore::ops::op_layer_normalization {
+extern const OpDef definition;
 namespace {
 
 int axis_of(const Attributes& attributes, int rank) {
@@ -64,24 +65,36 @@ Status eval(EvalContext& c) noexcept {
   return known ? Status{} : wrong_type(x.dtype);
 }
 
+Status eval_quantised(EvalContext& c) noexcept {
+  return eval_norm_quantised(definition, c, true, 2);
+}
+
 }  // namespace
 
 extern constinit const OpDef definition = {
     .name = "LayerNormalization",
     .doc = "The dims from axis on get mean 0 and variance 1, then scale and bias.",
     .since = 17,
-    .schema = {.inputs = {{"X", type_set::float_types, "T"},
-                          {"Scale", type_set::float_types, "T"},
-                          {"B", type_set::float_types, "T", Presence::optional}},
-               .outputs = {{"Y", type_set::float_types, "T"},
-                           {"Mean", type_set::float_types, {}, Presence::optional},
-                           {"InvStdDev", type_set::float_types, {}, Presence::optional}},
-               .attributes = {{"axis"}, {"epsilon", AttributeKind::real}, {"stash_type"}}},
+    .schema =
+        {.inputs = {{"X", type_set::float_types, "T"},
+                    {"Scale", type_set::float_types, "T", Presence::required, InputRole::parameter},
+                    {"B", type_set::float_types, "T", Presence::optional, InputRole::parameter}},
+         .outputs = {{"Y", type_set::float_types, "T"},
+                     {"Mean", type_set::float_types, {}, Presence::optional},
+                     {"InvStdDev", type_set::float_types, {}, Presence::optional}},
+         .attributes = {{"axis"}, {"epsilon", AttributeKind::real}, {"stash_type"}}},
     .infer = infer,
     .eval = eval,
-    .facts = facts_rank,
+    .eval_quantised = eval_quantised,
+    .facts = norm_facts,
+    .quant = Quant::integer,
+    .form = [](const NodeTypes& n) { return norm_form(n, "layer", 2); },
     .examples =
         {"(x: f32[2,3,8], s: f32[8], b: f32[8]) { y = LayerNormalization(x, s, b) return y }",
+         "(x: i8[2,3,8] q(0.1, 3), s: f32[8], b: f32[8]) { y: i8[2,3,8] q(0.02, 5) = "
+         "LayerNormalization(x, s, b) return y }",
+         "(x: u8[2,3,4] q(0.1, 3), s: f32[3,4]) { y: i8[2,3,4] q(0.02, 5) = "
+         "LayerNormalization(x, s, axis=1) return y }",
          "(x: f16[2,3,4], s: f16[3,4]) { y, m, d = LayerNormalization(x, s, axis=1) return y, m, d "
          "}"},
 };

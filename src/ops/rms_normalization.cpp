@@ -1,6 +1,7 @@
-#include "ops/norm.hpp"
+#include "ops/norm_codes.hpp"
 
 namespace longshore::ops::op_rms_normalization {
+extern const OpDef definition;
 namespace {
 
 void infer(InferContext& c) {
@@ -41,19 +42,30 @@ Status eval(EvalContext& c) noexcept {
   return known ? Status{} : wrong_type(x.dtype);
 }
 
+Status eval_quantised(EvalContext& c) noexcept {
+  return eval_norm_quantised(definition, c, false, -1);
+}
+
 }  // namespace
 
 extern constinit const OpDef definition = {
     .name = "RMSNormalization",
     .doc = "x over the root of the mean of its squares from axis on, times scale.",
     .since = 23,
-    .schema = {.inputs = {{"X", type_set::float_types, "T"}, {"scale", type_set::float_types, "V"}},
+    .schema = {.inputs = {{"X", type_set::float_types, "T"},
+                          {"scale", type_set::float_types, "V", Presence::required,
+                           InputRole::parameter}},
                .outputs = {{"Y", type_set::float_types, "V"}},
                .attributes = {{"axis"}, {"epsilon", AttributeKind::real}, {"stash_type"}}},
     .infer = infer,
     .eval = eval,
-    .facts = facts_rank,
+    .eval_quantised = eval_quantised,
+    .facts = norm_facts,
+    .quant = Quant::integer,
+    .form = [](const NodeTypes& n) { return norm_form(n, "rms", -1); },
     .examples = {"(x: f32[2,3,8], s: f32[8]) { y = RMSNormalization(x, s) return y }",
+                 "(x: i8[2,3,8] q(0.1, 3), s: f32[8]) { y: i8[2,3,8] q(0.02, 5) = "
+                 "RMSNormalization(x, s) return y }",
                  "(x: f16[2,3,4], s: f32[3,4]) { y = RMSNormalization(x, s, axis=1, epsilon=0.001) "
                  "return y }"},
 };

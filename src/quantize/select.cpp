@@ -80,6 +80,10 @@ class Selector {
       if (const std::string_view why = beyond_integer(n); !why.empty())
         return found(std::string(why), str("move that out of '", n.origin.name, "'"));
     }
+    if (const std::string_view wanted = optional_output(n);
+        op.quant == Quant::integer && !wanted.empty())
+      return found(str("its optional output ", wanted, " is used"),
+                   str("compute ", wanted, " in nodes of its own"));
     const std::vector<std::size_t> data = data_inputs(g_, n);
     if (data.empty()) return found("it has no float input", "let it compute on f32 data");
     for (std::size_t i : data)
@@ -90,6 +94,15 @@ class Selector {
         last_[static_cast<std::size_t>(&n - g_.nodes.data())])
       return found("probabilities at the end of the model keep float's resolution",
                    str("end the model before '", n.origin.name, "'"));
+    return {};
+  }
+
+  /// The name of an optional output that somebody uses, or nothing.
+  std::string_view optional_output(const Node& n) const {
+    const auto& outputs = n.op->schema.outputs;
+    for (std::size_t i = 0; i < n.outputs.size() && i < outputs.size(); i++)
+      if (outputs[i].presence == Presence::optional && n.outputs[i] != no_value)
+        return outputs[i].name;
     return {};
   }
 

@@ -33,7 +33,8 @@ T other(const T& value, const Field& field, std::uint32_t semaphores, Random& ra
     return static_cast<T>((value + 1 + random() % (n - 1)) % n);
   } else if constexpr (std::is_same_v<T, float>) {
     static constexpr float factors[] = {0.5f, 0.9f, 0.99f, 1.01f, 1.1f, 2.0f};
-    return value * factors[random() % std::size(factors)];
+    const float factor = factors[random() % std::size(factors)];
+    return value == 0 ? factor : value * factor;
   } else if constexpr (std::is_same_v<T, std::int8_t>) {
     return static_cast<T>(value ^ static_cast<T>(1 + random() % 255));
   } else if constexpr (std::is_same_v<T, std::int32_t>) {

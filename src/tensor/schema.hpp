@@ -13,16 +13,17 @@ enum class Presence : std::uint8_t { required, optional, variadic };
 
 /// What an input is for. quantize, placement and forms ask for roles, never for positions.
 enum class InputRole : std::uint8_t {
-  data,               // what the operator computes on
-  weights,            // constants that multiply; computed ones keep the node in float
-  weights_or_data,    // weights where it is a constant, data where it is computed
-  bias,               // what is added to sums of products
-  residual,           // a tensor that a fused operator adds to its result
-  bound,              // a number that limits the result
-  parameter,          // all that steers: dims, axes, positions, a number to fill with
-  scale,              // of the nearest data or weights before it
-  zero_point,         // likewise
-  output_scale,       // of output 0
+  data,             // what the operator computes on
+  weights,          // constants that multiply; computed ones keep the node in float
+  weights_or_data,  // weights where it is a constant, data where it is computed
+  bias,             // what is added to sums of products
+  residual,         // a tensor that a fused operator adds to its result
+  bound,            // a number that limits the result
+  parameter,     // what has no codes: dims, axes, positions, a number to fill with, scale and bias
+                 // of a normalisation
+  scale,         // of the nearest data or weights before it
+  zero_point,    // likewise
+  output_scale,  // of output 0
   output_zero_point,  // likewise
 };
 

@@ -30,7 +30,8 @@ NET = """net (x: f32[1, 3, 32, 32]) {
   k = Softmax(z, axis=3)
   p = GlobalAveragePool(k)
   f = Flatten(p)
-  y = Gemm(f, f32[96, 512]{0.3}, f32[512]{0.1})
+  n = Gemm(f, f32[96, 512]{0.3}, f32[512]{0.1})
+  y = LayerNormalization(n, f32[512]{0.5}, f32[512]{0.1})
   return y
 }
 """

@@ -1,0 +1,64 @@
+#include "ops/norm_codes.hpp"
+
+#include "ir/quantised.hpp"
+#include "ops/codes.hpp"
+#include "tensor/norm_codes.hpp"
+
+namespace longshore::ops {
+namespace {
+
+using Bytes = TypeList<std::int8_t, std::uint8_t>;
+
+/// One plain float for each element of a row.
+bool row_of_floats(const TensorView& v, const Shape& row) {
+  return v.dtype == DType::f32 && v.quant.count == 0 && v.shape == row;
+}
+
+}  // namespace
+
+Status eval_norm_quantised(const OpDef& op, EvalContext& c, bool subtract_mean, int bias) noexcept {
+  const TensorView &x = c.input(0), &scale = c.input(1);
+  const TensorView& added = c.input(static_cast<std::size_t>(bias < 0 ? 2 : bias));
+  const QuantView to = c.output_quant(0);
+  const int axis = resolve_axis(c.attributes.integer("axis", -1), x.shape.rank);
+  Shape row;
+  for (int i = axis; i >= 0 && i < x.shape.rank; i++) row.push(x.shape[i]);
+  const std::int64_t count = row.elements();
+  if (axis < 0 || x.quant.count != 1 || to.count != 1 || !is_byte(x.dtype) ||
+      !is_byte(c.output_dtype(0)) || count > most_norm_row || !row_of_floats(scale, row) ||
+      (added.present() && !row_of_floats(added, row)) || c.wants(1) || c.wants(2))
+    return eval_dequantised(op, c);
+  MutableView y;
+  LONGSHORE_TRY(c.output(0, x.shape, y));
+  const CodeRange range = code_range(y.dtype);
+  NormCodes n{.in_scale = x.quant.scale[0], .in_zero = x.quant.zero_point[0]};
+  n.epsilon = c.attributes.real("epsilon", 1e-5f);
+  n.subtract_mean = subtract_mean;
+  n.out_scale = to.scale[0], n.out_zero = to.zero_point[0];
+  n.lowest = range.lowest, n.highest = range.highest;
+  const float* biases = added.present() ? added.as<float>() : nullptr;
+  visit_type(Bytes{}, x.dtype, [&]<class In>() {
+    visit_type(Bytes{}, y.dtype, [&]<class Out>() {
+      for (std::int64_t at = 0; count > 0 && at < x.elements(); at += count)
+        norm_row(x.as<In>() + at, y.as<Out>() + at, count, scale.as<float>(), biases, n);
+    });
+  });
+  return {};
+}
+
+void norm_facts(const NodeTypes& n, Facts& facts) {
+  facts_rank(n, facts);
+  const std::optional<Shape> y = n.output().shape();
+  if (!y) return;
+  const int axis = resolve_axis(n.node.attributes.integer("axis", -1), y->rank);
+  if (axis >= 0) facts["row"] = y->product(axis, y->rank);
+}
+
+FormSpec norm_form(const NodeTypes& n, std::string_view function, int bias) {
+  FormSpec s{.form = "norm", .function = function, .weights = 1, .bias = bias};
+  s.axis = n.node.attributes.integer("axis", -1);
+  s.epsilon = n.node.attributes.real("epsilon", 1e-5f);
+  return s;
+}
+
+}  // namespace longshore::ops
