@@ -20,8 +20,10 @@ inline std::vector<Tensor> random_codes(const Graph& g, unsigned seed) {
     const Shape shape = *g[v].type.shape();
     std::vector<std::int8_t> codes(static_cast<std::size_t>(shape.elements()));
     for (std::int8_t& c : codes) c = static_cast<std::int8_t>(rng());
-    in.push_back(g[v].type.dtype == DType::i8 ? make_tensor<std::int8_t>(DType::i8, shape, codes)
-                                              : random_tensor(rng, g[v].type.dtype, shape));
+    const DType dtype = g[v].type.dtype;
+    in.push_back(dtype == DType::i8 || dtype == DType::u8
+                     ? Tensor(dtype, shape, make_tensor<std::int8_t>(DType::i8, shape, codes).blob)
+                     : random_tensor(rng, dtype, shape));
   }
   return in;
 }

@@ -74,7 +74,7 @@ TEST(Target, PricesOfVectorFunctionsMayBeAbsent) {
 }
 
 TEST(Target, DtypesOfTiles) {
-  EXPECT_EQ(load_target("shore-1").machine.dtypes, types(DType::i8, DType::i32));
+  EXPECT_EQ(load_target("shore-1").machine.dtypes, types(DType::i8, DType::u8, DType::i32));
   const Target t = parse_target(like("[npu]\ndtypes = [\"i8\", \"i16\"]\n"), "t.toml");
   EXPECT_EQ(t.machine.dtypes, types(DType::i8, DType::i16, DType::i32));
   EXPECT_EQ(parse_target(print(t), "again.toml").machine.dtypes, t.machine.dtypes);

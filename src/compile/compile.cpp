@@ -118,6 +118,9 @@ class Compiler {
     const bool wanted = o_.quantise == Quantise::always ||
                         (o_.quantise == Quantise::automatic && (npu() || o_.samples));
     if (wanted && !quantised(c_.graph)) quantise_here();
+    // Passes again, for a model whose own Transpose undoes the new one.
+    if (o_.input_format.changes())
+      c_.graph = optimize(with_input_format(c_.graph, o_.input_format, o_.pictures), {});
     show("quantised", [&] { return summary(c_.graph); });
   }
 

@@ -11,6 +11,7 @@
 #include "lower/lower.hpp"
 #include "plan/plan.hpp"
 #include "quantize/quantize.hpp"
+#include "read/input_format.hpp"
 #include "run/context.hpp"
 #include "sim/schedule.hpp"
 #include "write/bundle.hpp"
@@ -70,6 +71,9 @@ struct Options {
   std::optional<Rounding> rounding;
   /// Empty: random data, which `Compiled::random_calibration` says.
   SamplesFor samples;
+  /// How programs are given pictures, and the numbers that bytes stand for. Samples are floats.
+  InputFormat input_format;
+  ImageOptions pictures;
   int threads = 1;
   PlaceOptions place;
   plan::PlanOptions plan;

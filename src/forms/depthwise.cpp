@@ -98,6 +98,7 @@ extern constinit const FormDef form_depthwise = {
     .doc = "Convolution whose groups are its channels, on the MAC array's depthwise mode.",
     .like = "mac",
     .applies = applies,
+    .reads = {DType::u8},
     .order = [](const FormNode&) { return std::optional(AxisOrder::channels_first); },
     .limits = limits,
     .operands = operands,

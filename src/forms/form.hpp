@@ -132,6 +132,8 @@ struct FormDef {
   bool (*applies)(const FormNode&) = nullptr;
   /// Element types of the codes that it works on.
   List<DType> dtypes = {DType::i8};
+  /// And those that only its data may have.
+  List<DType> reads = {};
   bool follows = false;   // may work on a tile that another form made, before it leaves the SRAM
   bool leads = true;      // other forms may follow it
   bool rescales = false;  // gives a value another scale, whatever made it

@@ -142,6 +142,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_mac = {
     .name = "mac",
     .doc = "Convolution with constant weights and matrix product, on the MAC array.",
+    .reads = {DType::u8},
     .order = mac_order,
     .limits = mac_limits,
     .operands = operands,

@@ -135,6 +135,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_move = {
     .name = "move",
     .doc = "Slices, splits, transposes, joins and borders: views where strides allow, else copies.",
+    .dtypes = {DType::i8, DType::u8},
     .leads = false,
     .copies = true,
     .shows = shows,

@@ -19,6 +19,7 @@ std::vector<Operand> operands(const FormSpec& s) { return {{.input = s.data}}; }
 extern constinit const FormDef form_view = {
     .name = "view",
     .doc = "The same bytes under other dims.",
+    .dtypes = {DType::i8, DType::u8},
     .leads = false,
     .shows = shows,
     .limits = limits,

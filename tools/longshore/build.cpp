@@ -23,6 +23,7 @@ struct Options {
   ModelOptions model;
   ImageOptions image;
   CalibrateOptions calibrate;
+  InputFormat format;
   std::string target = "cpu", out, trace, dump;
   bool json = false, plan = false, layers = false;
 };
@@ -59,6 +60,9 @@ void check_options(const Options& o, const Target& target) {
   if (!o.calibrate.sources.empty() && compile::open_bundle(o.model.path))
     fail(Code::bad_argument, "--calibrate is for models; ", o.model.path,
          " is a bundle and quantised as it is");
+  if (o.format.changes() && compile::open_bundle(o.model.path))
+    fail(Code::bad_argument, "--input-type and --input-layout are for models; ", o.model.path,
+         " is a bundle and takes its inputs as they are");
 }
 
 int run(const Options& o) {
@@ -67,6 +71,8 @@ int run(const Options& o) {
   options.target = load_target(o.target);
   check_options(o, *options.target);
   options.source = source_of(o.model);
+  options.input_format = o.format;
+  options.pictures = o.image;
   set_calibration(options, o.calibrate, o.image, 0);
   if (dump.wanted())
     options.snapshot = [&](std::string_view stage, const std::string& text) {
@@ -107,6 +113,16 @@ std::function<int()> setup(CommandLine& app) {
       .show_default();
   add_calibrate_options(app, o->calibrate);
   add_image_options(app, o->image);
+  using Layout = InputFormat::Layout;
+  app.add_choice<bool>(
+         "--input-type", o->format.bytes, {{"f32", false}, {"u8", true}},
+         "f32, or u8: the program is given pictures as bytes, and --mean and --std are "
+         "part of it")
+      .group("Pictures");
+  app.add_choice<Layout>("--input-layout", o->format.layout,
+                         {{"model", Layout::model}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}},
+                         "model, nchw or nhwc: how the program is given pictures")
+      .group("Pictures");
   app.add_option("-o,--output", o->out,
                  "The bundle to write, FILE.lsb; without it only the report is made")
       .not_empty();

@@ -15,6 +15,7 @@ std::string list(const List<DType>& dtypes) {
 
 void check_value(const FormDef& form, const FormNode& n, ValueId v, std::string_view what,
                  Reasons& out) {
+  const bool data = v == n.data();
   const Value& value = n.graph[v];
   const TensorType& t = value.type;
   const std::string named = str(what, " '", value.name, "'");
@@ -38,6 +39,7 @@ void check_value(const FormDef& form, const FormNode& n, ValueId v, std::string_
   }
   bool known = false;
   for (DType d : form.dtypes) known |= d == t.dtype;
+  for (DType d : form.reads) known |= data && d == t.dtype;
   if (!known || !t.quantised())
     out.add({str(named, " is ", t.quantised() ? "" : "plain ", name(t.dtype),
                  "; this form works on quantised ", list(form.dtypes)),

@@ -7,7 +7,8 @@
 namespace longshore::instructions {
 namespace {
 
-constexpr Types codes = types(DType::i8), sums = types(DType::i32);
+constexpr Types codes = types(DType::i8), bytes = types(DType::i8, DType::u8),
+                sums = types(DType::i32);
 
 constexpr Field weight_dtype = [] {
   Field f = LONGSHORE_LIMITED(Conv, dtype, weight_dtype, dtype_count - 1);
@@ -17,7 +18,7 @@ constexpr Field weight_dtype = [] {
 
 constexpr auto fields = field_list(
     LONGSHORE_FIELD(Conv, flag, depthwise), LONGSHORE_FIELD(Conv, flag, accumulate),
-    LONGSHORE_FIELD(Conv, flag, finish), LONGSHORE_TILE(Conv, in, codes),
+    LONGSHORE_FIELD(Conv, flag, finish), LONGSHORE_TILE(Conv, in, bytes),
     LONGSHORE_FIELD(Conv, extent, in_h), LONGSHORE_FIELD(Conv, extent, in_w),
     LONGSHORE_FIELD(Conv, extent, in_c), LONGSHORE_CODE(Conv, in_zero, in), window_fields<Conv>,
     LONGSHORE_FIELD(Conv, address, weights), LONGSHORE_FIELD(Conv, stride, weight_out_stride),

@@ -46,7 +46,12 @@ Padded widen(const Conv& c, const std::int8_t* sram, std::vector<std::int16_t>& 
       std::int16_t* to = input.data() + (static_cast<std::uint64_t>(y) + c.pad_top) * p.row_step +
                          (static_cast<std::uint64_t>(x) + c.pad_left) * p.pixel_step;
       const auto zero = static_cast<std::int16_t>(c.in_zero);
-      for (std::uint32_t i = 0; i < c.in_c; i++) to[i] = static_cast<std::int16_t>(from[i] - zero);
+      if (c.in.dtype == DType::u8)
+        for (std::uint32_t i = 0; i < c.in_c; i++)
+          to[i] = static_cast<std::int16_t>(static_cast<std::uint8_t>(from[i]) - zero);
+      else
+        for (std::uint32_t i = 0; i < c.in_c; i++)
+          to[i] = static_cast<std::int16_t>(from[i] - zero);
     }
   return p;
 }
