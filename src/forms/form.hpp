@@ -82,9 +82,15 @@ struct Fetch {
 
 /// One turn of one tile. Addresses are bytes of the core's SRAM.
 struct TileTask {
+  /// Bytes between rows and pixels of a tile that is a part of a larger one; 0: it is by itself.
+  struct Strides {
+    std::uint32_t row = 0, pixel = 0;
+    bool operator==(const Strides&) const = default;
+  };
   struct Place {
     std::uint32_t address = 0;
     bool filled = false;  // the operand is there already: nothing is loaded
+    Strides strides = {};
     bool operator==(const Place&) const = default;
   };
   std::uint32_t layer = 0;
@@ -92,6 +98,7 @@ struct TileTask {
   TileBox box;
   std::vector<Place> operands;         // of all stages, one after the other
   std::vector<std::uint32_t> results;  // by stage
+  Strides result_strides;              // of the last stage's
   std::uint32_t accumulators = 0;
   bool stored = true;  // the last stage's result goes to DRAM
   bool operator==(const TileTask&) const = default;

@@ -240,7 +240,8 @@ class Lowering {
 
 }  // namespace
 
-plan::LayerTime layer_time(const plan::Plan& plan, const plan::Layer& layer) {
+plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> layers,
+                          std::span<const plan::TileTask> tiles) {
   Program program;
   program.machine = plan.placement.target.machine;
   program.numbers = plan.placement.graph.numbers;
@@ -250,7 +251,7 @@ plan::LayerTime layer_time(const plan::Plan& plan, const plan::Layer& layer) {
   Emitter emitter(program);
   const std::vector<TapPlace> no_taps;
   TaskEmitter tasks(emitter, plan, pool, no_taps, false);
-  for (const plan::TileTask& task : plan::layer_tasks(plan, layer, 0)) tasks.emit(layer, task);
+  for (const plan::TileTask& task : tiles) tasks.emit(layers[task.layer], task);
   emitter.finish();
   Result<Schedule> schedule = longshore::schedule(program);
   require(schedule.status(), "the simulator cannot time a layer");
@@ -262,7 +263,7 @@ plan::LayerTime layer_time(const plan::Plan& plan, const plan::Layer& layer) {
 }
 
 plan::Plan timed_plan(Placement placement, plan::PlanOptions options) {
-  options.time = layer_time;
+  options.time = task_time;
   return plan::make_plan(std::move(placement), options);
 }
 

@@ -8,8 +8,9 @@ namespace longshore::lower {
 /// graph.nodes[i].
 Program lower(const plan::Plan&);
 
-/// What one layer of the plan takes alone, by the simulator: PlanOptions::time.
-plan::LayerTime layer_time(const plan::Plan&, const plan::Layer&);
+/// What these tasks take alone, by the simulator: PlanOptions::time.
+plan::LayerTime task_time(const plan::Plan&, std::span<const plan::Layer>,
+                          std::span<const plan::TileTask>);
 
 /// make_plan with that time.
 plan::Plan timed_plan(Placement, plan::PlanOptions = {});

@@ -29,7 +29,10 @@ std::vector<Dma> box_transfers(const View& v, const Box& box, std::pair<Dram, st
                           element_bytes, dims);
 }
 
-Tile tile_at(std::uint32_t sram, const TileShape& shape, DType dtype) {
+using Strides = plan::TileTask::Strides;
+
+Tile tile_at(std::uint32_t sram, const TileShape& shape, DType dtype, const Strides& within) {
+  if (within.pixel > 0) return {sram, within.row, within.pixel, dtype};
   return {sram, static_cast<std::uint32_t>(shape.row_stride()),
           static_cast<std::uint32_t>(shape.pixel_stride), dtype};
 }
@@ -55,7 +58,8 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
   const Machine& machine() const override { return to_.machine_; }
   Tile operand(std::size_t i) const override {
     const ValueId v = node_.input(s_.operands[i].what.input);
-    return tile_at(place(i).address, shape(i), v == no_value ? DType::i8 : node_.type(v).dtype);
+    return tile_at(place(i).address, shape(i), v == no_value ? DType::i8 : node_.type(v).dtype,
+                   place(i).strides);
   }
   const Box& operand_box(std::size_t i) const override { return boxes_[i]; }
   const plan::Extent& operand_extent(std::size_t i) const override {
@@ -63,9 +67,9 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
   }
   Tile result() const override {
     const ValueId v = node_.result();
-    return tile_at(task_.results[number_],
-                   forms::tile_shape(machine(), task_.box.out, node_.element_bytes(v)),
-                   node_.type(v).dtype);
+    return tile_at(
+        task_.results[number_], forms::tile_shape(machine(), task_.box.out, node_.element_bytes(v)),
+        node_.type(v).dtype, number_ + 1 == l_.stages.size() ? task_.result_strides : Strides{});
   }
   std::uint32_t accumulators() const override { return task_.accumulators; }
   void emit(Queue queue, Operation operation) override {

@@ -261,6 +261,10 @@ void place_in_memory(Plan& plan, const Grouping& grouping, const Uses& uses) {
   plan.layers = grouping.layers;
   plan.aliases = grouping.aliases;
   Memory(plan, grouping, uses).run();
+  place_buffers(plan);
+}
+
+void place_buffers(Plan& plan) {
   // Whole cache lines, so that cleaning one buffer never touches another.
   plan.arena = plan_arena(plan.buffers, std::lcm<std::uint64_t, std::uint64_t>(
                                             64, plan.placement.target.machine.cache_line_bytes));

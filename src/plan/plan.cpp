@@ -30,6 +30,27 @@ std::uint64_t least_bytes(const Plan& plan, const Layer& layer) {
   return low;
 }
 
+/// The layers of a cascade take their new slots. What lies between them needs no place in DRAM; the
+/// result is written from the first layer's step on, while the inputs are still read.
+void enter(Plan& plan, const ChosenCascade& c, const Grouping& grouping, const TaskTimer& time) {
+  plan.cascades.push_back(c.what);
+  const auto step = std::ranges::find_if(
+      grouping.steps, [&](const Grouping::Step& s) { return s.npu && s.index == c.what.first; });
+  for (std::size_t k = 0; k < c.layers.size(); k++) {
+    Layer& l = plan.layers[c.what.first + k];
+    l = c.layers[k];
+    std::vector<TileTask> own;
+    std::ranges::copy_if(c.tasks, std::back_inserter(own),
+                         [&](const TileTask& t) { return t.layer == k; });
+    l.time = time(plan, c.layers, own);
+    Buffer& to = plan.buffers[l.to.buffer];
+    if (k + 1 < c.layers.size())
+      to.bytes = 0;
+    else  // lifetimes count steps from 1
+      to.first = std::min(to.first, static_cast<std::uint32_t>(step - grouping.steps.begin() + 1));
+  }
+}
+
 }  // namespace
 
 FormNode form_node(const Plan& p, const Stage& s) {
@@ -73,18 +94,31 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
       }
     }
   }
+  std::vector<ChosenCascade> cascades;
+  if (options.cascade && options.time)
+    cascades = choose_cascades(plan, grouping, uses, options.time);
+  for (ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
+  if (!cascades.empty()) place_buffers(plan);
   plan.tasks.clear();
   plan.items.clear();
+  const auto add = [&](std::vector<TileTask> tasks, std::size_t first_layer) {
+    for (TileTask& task : tasks) {
+      task.layer += static_cast<std::uint32_t>(first_layer);
+      plan.items.push_back({true, plan.tasks.size()});
+      plan.tasks.push_back(std::move(task));
+    }
+  };
+  std::size_t next = 0;  // cascade
   for (const Grouping::Step& step : grouping.steps) {
     if (!step.npu) {
       plan.items.push_back({false, step.index});
       continue;
     }
-    for (TileTask& task :
-         layer_tasks(plan, plan.layers[step.index], static_cast<std::uint32_t>(step.index))) {
-      plan.items.push_back({true, plan.tasks.size()});
-      plan.tasks.push_back(std::move(task));
-    }
+    while (next < cascades.size() && cascades[next].what.last < step.index) next++;
+    if (next == cascades.size() || step.index < cascades[next].what.first)
+      add(layer_tasks(plan, plan.layers[step.index], 0), step.index);
+    else if (step.index == cascades[next].what.first)
+      add(std::move(cascades[next].tasks), step.index);
   }
   return plan;
 }
@@ -92,21 +126,27 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
 std::uint32_t Plan::sram_peak() const {
   std::uint64_t most = 0;
   for (const Layer& l : layers) most = std::max(most, slot_bytes(l));
+  for (const Cascade& c : cascades) most = std::max<std::uint64_t>(most, c.sram_bytes);
   return static_cast<std::uint32_t>(most);
 }
 
 std::string print(const Plan& p) {
   const Graph& g = p.placement.graph;
   std::string out;
-  std::uint32_t last = 0xffffffffu;
+  std::vector<bool> shown_already(p.layers.size());
   for (const Item& item : p.items) {
     if (!item.npu) {
       out += fmt::format("cpu  {}\n", describe(g.nodes[item.index]));
       continue;
     }
     const std::uint32_t number = p.tasks[item.index].layer;
-    if (number == last) continue;
-    last = number;
+    if (shown_already[number]) continue;
+    shown_already[number] = true;
+    if (const auto c = std::ranges::find(p.cascades, number, &Cascade::first);
+        c != p.cascades.end())
+      out += fmt::format("     {} layers in turn, {} stripe{}, {} bytes of SRAM\n",
+                         c->last - c->first + 1, c->stripes, c->stripes == 1 ? "" : "s",
+                         c->sram_bytes);
     const Layer& l = p.layers[number];
     const auto tasks = std::ranges::count(p.tasks, number, &TileTask::layer);
     out += "npu ";

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -96,11 +97,19 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
+/// Layers `first` to `last`, which hand each other stripes in SRAM.
+struct Cascade {
+  std::size_t first = 0, last = 0, stripes = 1;
+  std::uint32_t sram_bytes = 0;  // of all of them together
+  bool operator==(const Cascade&) const = default;
+};
+
 /// How the placed graph runs: order, layouts, tiles, memory.
 struct Plan {
   Placement placement;           // final: nodes without a fitting tile went to the CPU
   std::uint32_t sram_bytes = 0;  // of each core, that tiles may use
   std::vector<Layer> layers;
+  std::vector<Cascade> cascades;  // by first layer; no layer is in two
   std::vector<TileTask> tasks;
   std::vector<Item> items;
   std::vector<View> values;            // by value; not present: not in the arena
@@ -118,15 +127,28 @@ FormNode form_node(const Plan&, const Stage&);
 /// The value that the last stage makes, or a part of which it makes.
 ValueId layer_result(const Plan&, const Layer&);
 
-/// What that layer takes alone. src/lower has one that emits it and asks the simulator.
-using LayerTimer = std::function<LayerTime(const Plan&, const Layer&)>;
+/// What these tasks take alone; their layers are numbers into those given, which need not be the
+/// plan's. src/lower has one that emits them and asks the simulator.
+using TaskTimer =
+    std::function<LayerTime(const Plan&, std::span<const Layer>, std::span<const TileTask>)>;
 
 struct PlanOptions {
   std::uint32_t sram_bytes = 0;  // 0: the machine's; else at most that
   bool fuse = true;
+  bool cascade = true;  // where `time` says that it pays
   /// Decides between the best few tilings of a layer, and gives its time. Null: the estimate that
   /// the search goes by.
-  LayerTimer time;
+  TaskTimer time;
+};
+
+/// What a plan does to be faster than one layer after the other, and what turns it off.
+struct Mechanism {
+  std::string_view name, doc;
+  bool PlanOptions::*on;
+};
+inline constexpr Mechanism mechanisms[] = {
+    {"fusion", "element-wise nodes work on the tile that the node before made", &PlanOptions::fuse},
+    {"cascades", "layers hand each other stripes in SRAM", &PlanOptions::cascade},
 };
 
 /// Plans a placement. Nodes for which no tile fits into the SRAM are moved to the CPU with that

@@ -29,12 +29,25 @@ Grouping group(const Placement&, const Uses&, bool fuse, const std::set<std::siz
 /// Sets values, dense, aliases, staged_inputs, buffers, and of the layers extents and views.
 void place_in_memory(Plan&, const Grouping&, const Uses&);
 
+/// Gives all buffers their places in the arena, anew.
+void place_buffers(Plan&);
+
 /// Chooses the tiling of a layer for the least time and sets the sizes of its slots; false if
 /// nothing fits into `sram_bytes`.
-bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes, const LayerTimer&);
+bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes, const TaskTimer&);
 /// Bytes of SRAM that the layer's slots take.
 std::uint64_t slot_bytes(const Layer&);
 /// Gives the slots addresses from the low or the high end.
 void assign_slots(Layer&, const Machine&, std::uint32_t sram_bytes, bool high);
+
+/// A cascade that gains time, with what its layers and their tasks become; their numbers begin at
+/// the cascade's first layer.
+struct ChosenCascade {
+  Cascade what;
+  std::vector<Layer> layers;
+  std::vector<TileTask> tasks;
+  double gain_ns = 0;  // against the same layers one after the other
+};
+std::vector<ChosenCascade> choose_cascades(Plan&, const Grouping&, const Uses&, const TaskTimer&);
 
 }  // namespace longshore::plan

@@ -74,6 +74,14 @@ class Search {
     if (best_.empty()) search(true, true);
     std::vector<Layer> out;
     for (auto& [score, layer] : best_) out.push_back(std::move(layer));
+    if (!rules_.sums_channels || group_in_ < 2 * rules_.input_grain || out.empty() ||
+        out.front().tiling.in_channels < group_in_)
+      return out;
+    // Sums that stay in SRAM between turns cost time, but smaller tiles can load ahead.
+    best_.clear();
+    search(false, true);
+    for (auto& [score, layer] : best_)
+      if (layer.tiling.in_channels < group_in_) out.push_back(std::move(layer));
     return out;
   }
 
@@ -400,7 +408,7 @@ void each_slots(L& l, Visit&& visit) {
 }  // namespace
 
 bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes,
-                   const LayerTimer& timer) {
+                   const TaskTimer& timer) {
   std::vector<Layer> best = Search(plan, layer, sram_bytes).run();
   if (best.empty()) return false;
   if (!timer) {
@@ -413,7 +421,7 @@ bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes,
   const Layer* chosen = nullptr;
   for (Layer& l : best) {
     assign_slots(l, plan.placement.target.machine, sram_bytes, false);
-    l.time = timer(plan, l);
+    l.time = timer(plan, std::span(&l, 1), layer_tasks(plan, l, 0));
     if (!chosen || weighed(l) < weighed(*chosen)) chosen = &l;
   }
   layer = *chosen;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -21,6 +22,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
+  std::vector<std::string> without;
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
@@ -50,8 +52,19 @@ class Dump {
   int count_ = 0;
 };
 
+const plan::Mechanism& mechanism(const std::string& name) {
+  const auto* found = std::ranges::find(plan::mechanisms, name, &plan::Mechanism::name);
+  if (found != std::end(plan::mechanisms)) return *found;
+  std::string all;
+  for (const plan::Mechanism& m : plan::mechanisms) all += str(all.empty() ? "" : " or ", m.name);
+  fail(Code::bad_argument, "--without ", name, ": ", all, " expected");
+}
+
 /// Options that mean nothing for this target or file.
 void check_options(const Options& o, const Target& target) {
+  if (!target.machine.present && !o.without.empty())
+    fail(Code::bad_argument, "--without is about plans of an NPU; the target ", target.name,
+         " has none");
   if (!target.machine.present && !o.trace.empty())
     fail(Code::bad_argument, "--trace shows what an NPU does; the target ", target.name,
          " has none");
@@ -71,6 +84,7 @@ int run(const Options& o) {
   options.target = load_target(o.target);
   check_options(o, *options.target);
   options.source = source_of(o.model);
+  for (const std::string& name : o.without) options.plan.*mechanism(name).on = false;
   options.input_format = o.format;
   options.pictures = o.image;
   set_calibration(options, o.calibrate, o.image, 0);
@@ -130,6 +144,9 @@ std::function<int()> setup(CommandLine& app) {
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
       .not_empty();
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
+  app.add_option("--without", o->without,
+                 "Plans for the NPU without cascades or fusion, to see what each gains")
+      .one_at_a_time();
   app.add_flag("--layers", o->layers, "Lists every node, not the dearest and the fallbacks alone");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");

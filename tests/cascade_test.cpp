@@ -1,0 +1,135 @@
+// Layers that hand each other stripes in SRAM: exact whatever the windows and the stripes, within
+// the SRAM, and only where nobody else wants what lies between.
+#include "base/error.hpp"
+#include "npu_case.hpp"
+#include "program/instructions/dma.hpp"
+
+namespace longshore::tests::cascade_test {
+namespace {
+
+/// DMAs of a node's layer in one direction.
+bool moves(const Program& p, Queue queue, std::size_t node) {
+  return std::ranges::any_of(p.queues[static_cast<int>(queue)], [&](const Instruction& i) {
+    return i.layer == node && i.operation.is<Dma>();
+  });
+}
+
+Graph weighted(std::string text, unsigned seed) {
+  Graph g = parse(text);
+  std::mt19937 rng(seed);
+  for (Value& v : g.values)
+    if (v.constant.present() && v.type.dtype == DType::i8) {
+      std::vector<std::int8_t> codes(static_cast<std::size_t>(v.constant.elements()));
+      for (std::int8_t& c : codes)
+        c = static_cast<std::int8_t>(static_cast<int>(rng() % 255) - 127);
+      v.constant = make_tensor<std::int8_t>(DType::i8, v.constant.shape, codes);
+    }
+  return g;
+}
+
+/// MobileNet's block: 8 channels become 48, are convolved each by itself, and become 8 again.
+const char* const block = R"((x: i8[1,8,40,36] q(0.1, 3)) {
+  a: i8[1,48,40,36] q(0.2, -5) = Conv(x, i8[48,8,1,1] q(0.01, 0) {1})
+  b: i8[1,48,20,18] q(0.3, 4) = Conv(a, i8[48,1,3,3] q(0.02, 0) {1}, group=48, strides=[2,2], pads=[1,1,1,1])
+  y: i8[1,8,20,18] q(0.5, 0) = Conv(b, i8[8,48,1,1] q(0.01, 0) {1}) return y })";
+
+TEST(Cascade, ABlockKeepsWhatLiesBetweenInSram) {
+  const Graph g = weighted(block, seed());
+  const Target target = load_target("rk3588-like");
+  std::size_t most_stripes = 0;
+  for (const std::uint32_t sram : {0u, 98304u, 49152u}) {
+    const plan::Plan p = expect_exact(g, target, sram, seed());
+    ASSERT_EQ(p.cascades.size(), 1u) << plan::print(p);
+    EXPECT_EQ(p.cascades[0].last - p.cascades[0].first, 2u);
+    EXPECT_LE(p.cascades[0].sram_bytes, p.sram_bytes);
+    EXPECT_EQ(p.sram_peak(), p.cascades[0].sram_bytes);
+    most_stripes = std::max(most_stripes, p.cascades[0].stripes);
+    const Program program = lower::lower(p);
+    EXPECT_TRUE(moves(program, Queue::dma_out, 2));
+    for (std::size_t node : {0u, 1u}) EXPECT_FALSE(moves(program, Queue::dma_out, node));
+    const plan::Plan plain = lower::timed_plan(place(g, target, {.by_price = false}),
+                                               {.sram_bytes = sram, .cascade = false});
+    EXPECT_TRUE(plain.cascades.empty());
+    EXPECT_LT(p.arena.bytes, plain.arena.bytes);
+    EXPECT_LT(predict(program)->total_ns, predict(lower::lower(plain))->total_ns);
+  }
+  EXPECT_GT(most_stripes, 1u);
+}
+
+// A second reader, or the caller, needs the bytes: they are stored.
+TEST(Cascade, WhatOthersReadIsStored) {
+  std::string text = block;
+  text.replace(text.find("return y"), 8, "return b, y");
+  const plan::Plan p = expect_exact(weighted(text, seed()), load_target("rk3588-like"), 0, seed());
+  for (const plan::Cascade& c : p.cascades) EXPECT_LT(c.last, 2u);
+  EXPECT_TRUE(moves(lower::lower(p), Queue::dma_out, 1));
+}
+
+/// Two to five nodes in a row on 4 to 24 channels.
+Graph random_chain(std::mt19937& rng) {
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(rng() % static_cast<unsigned>(high - low + 1));
+  };
+  int c = pick(4, 24), h = pick(9, 60), w = pick(5, 40);
+  std::string text = str("(x: i8[1,", c, ",", h, ",", w, "] q(0.1, 3)) { ");
+  std::string from = "x";
+  const int count = pick(2, 5);
+  for (int i = 0; i < count; i++) {
+    const int kind = pick(0, 4), kh = pick(1, 5), kw = pick(1, 3), sh = pick(1, 3), sw = pick(1, 2),
+              dh = pick(1, 2);
+    const int top = pick(0, kh - 1), bottom = pick(0, kh - 1), left = pick(0, kw - 1);
+    const int to_h = (h + top + bottom - (kh - 1) * dh - 1) / sh + 1,
+              to_w = (w + left - kw) / sw + 1;
+    const bool window =
+        kind < 3 && h + top + bottom > (kh - 1) * dh && w + left >= kw && to_h > 1 && to_w > 0;
+    const std::string windows = str("strides=[", sh, ",", sw, "], pads=[", top, ",", left, ",",
+                                    bottom, ",0], dilations=[", dh, ",1]");
+    const std::string name = str("v", i);
+    std::string op;
+    if (window && kind == 0) {
+      const int to = pick(4, 24);
+      op = str("Conv(", from, ", i8[", to, ",", c, ",", kh, ",", kw, "] q(0.01, 0) {1}, ", windows,
+               ")");
+      c = to;
+    } else if (window && kind == 1) {
+      op = str("Conv(", from, ", i8[", c, ",1,", kh, ",", kw, "] q(0.02, 0) {1}, group=", c, ", ",
+               windows, ")");
+    } else if (window) {
+      op = str("MaxPool(", from, ", kernel_shape=[", kh, ",", kw, "], ", windows, ")");
+    } else {
+      op = kind == 3 ? str("Sigmoid(", from, ")") : str("Softmax(", from, ", axis=1)");
+    }
+    if (window) h = to_h, w = to_w;
+    text += str(name, ": i8[1,", c, ",", h, ",", w, "] ",
+                window && kind == 2 ? "q(0.1, 3)" : "q(0.05, 3)", " = ", op, " ");
+    from = name;
+  }
+  return weighted(text + "return " + from + " }", static_cast<unsigned>(rng()));
+}
+
+TEST(Cascade, RandomChainsAreExact) {
+  std::mt19937 rng(seed());
+  const Target targets[] = {load_target("rk3588-like"), load_target("shore-1")};
+  std::size_t cascades = 0, striped = 0;
+  const int count = std::getenv("LONGSHORE_FULL") ? 400 : 60;
+  for (int i = 0; i < count && !HasFailure(); i++) {
+    const Graph g = random_chain(rng);
+    const std::uint32_t sram[] = {0, 65536, 16384, 8192};
+    // A slow DRAM, so that there is something to gain.
+    Target target = targets[rng() % 2];
+    target.machine.dram_gb_per_s = 0.5;
+    target.machine.layer_switch_cycles = 0;
+    const plan::Plan p = expect_exact(g, target, sram[rng() % 4], seed());
+    for (const plan::Cascade& c : p.cascades) {
+      EXPECT_LE(c.sram_bytes, p.sram_bytes);
+      cascades++;
+      striped += c.stripes > 1;
+    }
+  }
+  std::cout << cascades << " cascades, " << striped << " in several stripes\n";
+  EXPECT_GE(cascades, 10u);
+  EXPECT_GE(striped, 2u);
+}
+
+}  // namespace
+}  // namespace longshore::tests::cascade_test
