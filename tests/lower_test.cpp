@@ -82,6 +82,30 @@ TEST(Lower, AliasesAsOperandsOfAnotherRank) {
       }
 }
 
+// A Reshape, or the caller, wants the bytes of a Transpose in order: the layer before writes them
+// so.
+TEST(Lower, ATransposeThatIsNeededWholeIsWrittenByItsMaker) {
+  const char* const rest[] = {
+      "t: i8[1,6,5,4] q(0.05, 3) = Transpose(a, perm=[0,2,1,3]) "
+      "y: i8[6,20] q(0.05, 3) = Reshape(t, i64[2]{6,20}) return y }",
+      "t: i8[1,6,5,4] q(0.05, 3) = Transpose(a, perm=[0,2,1,3]) return t }",
+      "t: i8[4,6,5,1] q(0.05, 3) = Transpose(a, perm=[3,2,1,0]) "
+      "r: i8[4,30] q(0.05, 3) = Reshape(t, i64[2]{4,30}) "
+      "y: i8[4,30] q(0.1, 0) = Tanh(r) return y }",
+      "t: i8[5,1,4,6] q(0.05, 3) = Transpose(a, perm=[1,0,3,2]) "
+      "y: i8[5,24] q(0.05, 3) = Reshape(t, i64[2]{5,24}) return y }"};
+  const Target targets[] = {load_target("rk3588-like"), load_target("shore-1")};
+  for (const char* made : {"(x: i8[1,5,6,4] q(0.1, 3)) { a: i8[1,5,6,4] q(0.05, 3) = Sigmoid(x) ",
+                           "(p: i8[1,5,6,3] q(0.1, 3), q: i8[1,5,3,4] q(0.1, 0)) { "
+                           "a: i8[1,5,6,4] q(0.05, 3) = MatMul(p, q) "})
+    for (const char* then : rest)
+      for (const Target& target : targets) {
+        const plan::Plan p = expect_exact(parse(std::string(made) + then), target, 0, seed());
+        for (const plan::Layer& l : p.layers)
+          EXPECT_NE(l.head(), 1u) << then << "\n" << plan::print(p);
+      }
+}
+
 // Of two results of the NPU the CPU reads one: it forgets that one's lines before, writes back the
 // lines of what it wrote itself, and touches no others.
 TEST(Lower, CacheStepsTakeTheLinesOfWhatTheCpuReadsAndWrites) {

@@ -70,7 +70,12 @@ void each_tap(const plan::Plan& p, const std::vector<std::vector<ValueId>>& show
     down(p, shown_by, v, at, visit);
     const plan::Alias& a = p.aliases[index(v)];
     if (!a.part) return;
-    for (std::size_t i = 0; i < 4; i++) at.at[i] += a.map.start[i];
+    const TapBox own = at;
+    for (std::size_t i = 0; i < 4; i++) {
+      const auto k = static_cast<std::size_t>(a.map.axis[i]);
+      at.at[k] = own.at[i] + a.map.start[k];
+      at.count[k] = own.count[i], at.stride[k] = own.stride[i];
+    }
     v = a.parent;
   }
 }

@@ -78,6 +78,11 @@ class Grouper {
       gone_[i] = true;
     }
     if (shows(i) != Shows::takes) return;
+    if (const std::optional<MoveMap> back = written_back(i)) {
+      out_.aliases[index(data(i))] = {.parent = n.output(), .part = true, .map = *back};
+      gone_[i] = true;
+      return;
+    }
     bool all = true;
     for (std::size_t k = 0; k < n.outputs.size(); k++) {
       const ValueId v = n.outputs[k];
@@ -90,6 +95,22 @@ class Grouper {
         all = false;
     }
     gone_[i] = all;
+  }
+
+  /// Of a move of all elements whose result is needed whole: where those of its input lie in it, so
+  /// that the layer that makes them writes them there.
+  std::optional<MoveMap> written_back(std::size_t i) const {
+    const Node& n = g_.nodes[i];
+    const ValueId from = data(i), to = n.output();
+    const int def = g_[from].def;
+    if (n.outputs.size() != 1 || !needs_full(to) || def < 0 ||
+        !npu(static_cast<std::size_t>(def)) ||
+        shows(static_cast<std::size_t>(def)) != Shows::nothing || needs_full(from) ||
+        uses_.nodes[index(from)].size() != 1 ||
+        g_[from].type.shape()->elements() != g_[to].type.shape()->elements())
+      return {};
+    const std::optional<MoveMap> map = forms::move_map(g_, n, specs_[i], 0);
+    return map ? forms::inverse(*map, *extent_of(g_[from]), *extent_of(g_[to])) : std::nullopt;
   }
 
   /// Where each input of a join begins in the whole, NHWC.

@@ -1,5 +1,7 @@
 #include "forms/support/move_map.hpp"
 
+#include <algorithm>
+
 namespace longshore::forms {
 
 std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& spec,
@@ -42,6 +44,29 @@ std::optional<MoveMap> move_map(const Graph& g, const Node& n, const FormSpec& s
     if (source_position(source[i]) != want) return {};
   }
   return map;
+}
+
+std::optional<MoveMap> inverse(const MoveMap& map, const Extent& from, const Extent& to) {
+  const std::array<std::int64_t, 4> have = {from.n, from.h, from.w, from.c},
+                                    want = {to.n, to.h, to.w, to.c};
+  MoveMap out{.step = {1, 1, 1, 1}, .axis = {-1, -1, -1, -1}};
+  std::array<bool, 4> taken{};
+  for (std::size_t a = 0; a < 4; a++) {
+    const auto k = static_cast<std::size_t>(map.axis[a]);
+    if (map.start[a] != 0) return {};
+    if (want[a] < 2) continue;
+    if (map.step[a] != 1 || have[k] != want[a] || out.axis[k] >= 0) return {};
+    out.axis[k] = static_cast<int>(a);
+    taken[a] = true;
+  }
+  for (std::size_t k = 0; k < 4; k++) {  // axes of one element
+    if (out.axis[k] >= 0) continue;
+    if (have[k] != 1) return {};
+    const auto a = static_cast<std::size_t>(std::ranges::find(taken, false) - taken.begin());
+    out.axis[k] = static_cast<int>(a);
+    taken[a] = true;
+  }
+  return out;
 }
 
 }  // namespace longshore::forms

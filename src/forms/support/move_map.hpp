@@ -17,4 +17,8 @@ struct MoveMap {
 /// describe it. Types are known, other inputs constant.
 std::optional<MoveMap> move_map(const Graph&, const Node&, const FormSpec&, std::size_t output);
 
+/// The other way round, of a map that reads every element of `from` once: a Transpose. Nothing
+/// else.
+std::optional<MoveMap> inverse(const MoveMap&, const Extent& from, const Extent& to);
+
 }  // namespace longshore::forms
