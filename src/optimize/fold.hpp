@@ -46,32 +46,34 @@ inline std::optional<Node> scaled_conv(Match& m, const Node& conv, const std::ve
     if (!old || old->size() != k.size()) return {};
     bias = *old;
   }
-  const std::size_t each = w->size() / k.size();
+  const Shape w_shape = m.constant(conv.input(w_at))->shape;
+  const auto each = static_cast<std::size_t>(  // neighbours of one channel
+      w_shape.product(conv.op->weight_axis({conv, m.graph()}) + 1, w_shape.rank));
+  for (std::size_t i = 0; i < w->size(); i++)
+    (*w)[i] = static_cast<float>((*w)[i] * k[i / each % k.size()]);
   for (std::size_t c = 0; c < k.size(); c++) {
-    for (std::size_t i = 0; i < each; i++)
-      (*w)[c * each + i] = static_cast<float>((*w)[c * each + i] * k[c]);
     bias[c] = static_cast<float>(bias[c] * k[c] + b[c]);
     if (!std::isfinite(k[c]) || !std::isfinite(bias[c])) return {};
   }
   Node out = conv;
   out.inputs.resize(std::max(out.inputs.size(), b_at + 1), no_value);
-  const Shape w_shape = m.constant(conv.input(w_at))->shape;
   out.inputs[w_at] = m.add_constant(make_floats(w_shape, *w));
   out.inputs[b_at] = m.add_constant(make_floats(Shape{static_cast<std::int64_t>(k.size())}, bias));
   return out;
 }
 
-/// The convolution without an activation that alone feeds v, with constant weights; else null.
+/// The convolution, transposed or not, without an activation that alone feeds v, with constant
+/// weights; else null.
 inline const Node* sole_conv(const Match& m, ValueId v) {
   const Node* n = v == no_value ? nullptr : m.graph().def(v);
   const ValueId w = n ? weights_of(m.graph(), *n) : no_value;
   if (w == no_value || m.uses(v) != 1 || m.type(w).quantised()) return nullptr;
   const bool by_channel = n->op->schema.input_with(InputRole::bias) && n->op->weight_axis &&
-                          n->op->weight_axis({*n, m.graph()}) == 0 && m.constant(w)->shape.rank > 2;
+                          n->op->weight_axis({*n, m.graph()}) >= 0 && m.constant(w)->shape.rank > 2;
   return by_channel && !n->op->schema.has_attribute("activation") ? n : nullptr;
 }
 inline std::int64_t out_channels(const Match& m, const Node& conv) {
-  return m.constant(weights_of(m.graph(), conv))->shape[0];
+  return m.constant(weights_of(m.graph(), conv))->shape[conv.op->weight_axis({conv, m.graph()})];
 }
 
 }  // namespace longshore::passes

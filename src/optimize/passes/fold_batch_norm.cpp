@@ -33,20 +33,29 @@ bool rewrite(Match& m) {
 
 extern constinit const Pass pass_fold_batch_norm = {
     .stage = Stage::fuse,
-    .doc = "BatchNormalization after a Conv that nobody else reads goes into its weights and bias.",
+    .doc =
+        "BatchNormalization after a Conv or ConvTranspose that nobody else reads goes into its "
+        "weights "
+        "and bias.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = BatchNormalization(a, "
-               "f32[2]{2, 3}, f32[2]{1, 1}, "
-               "f32[2]{0.5, 0}, f32[2]{4, 1}, epsilon=0.0) return y }",
-               "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{1, 6}, f32[2]{0.5, 1}) return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = BatchNormalization(a, "
-               "f32[1]{2}, f32[1]{1}, f32[1]{0}, "
-               "f32[1]{1}) return y, a }",
-               ""},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) b = Relu(a) y = "
-               "BatchNormalization(b, f32[1]{2}, f32[1]{1}, "
-               "f32[1]{0}, f32[1]{1}) return y }",
-               ""}},
+    .cases =
+        {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = BatchNormalization(a, "
+          "f32[2]{2, 3}, f32[2]{1, 1}, "
+          "f32[2]{0.5, 0}, f32[2]{4, 1}, epsilon=0.0) return y }",
+          "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{1, 6}, f32[2]{0.5, 1}) return y }"},
+         {"(x: f32[1,2,4,4]) { a = ConvTranspose(x, f32[2,2,1,1]{1, 2, 3, 4}) y = "
+          "BatchNormalization(a, f32[2]{2, 3}, f32[2]{1, 1}, "
+          "f32[2]{0.5, 0}, f32[2]{4, 1}, epsilon=0.0) return y }",
+          "(x: f32[1,2,4,4]) { y = ConvTranspose(x, f32[2,2,1,1]{1, 6, 3, 12}, f32[2]{0.5, 1}) "
+          "return y }"},
+         {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) y = BatchNormalization(a, "
+          "f32[1]{2}, f32[1]{1}, f32[1]{0}, "
+          "f32[1]{1}) return y, a }",
+          ""},
+         {"(x: f32[1,1,4,4]) { a = Conv(x, f32[1,1,1,1]{2}) b = Relu(a) y = "
+          "BatchNormalization(b, f32[1]{2}, f32[1]{1}, "
+          "f32[1]{0}, f32[1]{1}) return y }",
+          ""}},
 };
 
 }  // namespace longshore::passes

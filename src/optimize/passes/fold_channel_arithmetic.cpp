@@ -34,18 +34,23 @@ bool rewrite(Match& m) {
 extern constinit const Pass pass_fold_channel_arithmetic = {
     .stage = Stage::fuse,
     .doc =
-        "A constant per channel that is added to or multiplied with a Conv's output goes into the "
-        "Conv.",
+        "A constant per channel that is added to or multiplied with a Conv's or ConvTranspose's "
+        "output "
+        "goes into its weights and bias.",
     .rewrite = rewrite,
-    .cases = {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[1,2,1,1]{3, 4}) "
-               "return y }",
-               "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{1, 2}, f32[2]{3, 4}) return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}, f32[2]{1, 1}) y = "
-               "Mul(f32[2,1,1]{3, 4}, a) return y }",
-               "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{3, 8}, f32[2]{3, 4}) return y }"},
-              {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[4]{1, 2, 3, 4}) "
-               "return y }",
-               ""}},
+    .cases =
+        {{"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[1,2,1,1]{3, 4}) "
+          "return y }",
+          "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{1, 2}, f32[2]{3, 4}) return y }"},
+         {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}, f32[2]{1, 1}) y = "
+          "Mul(f32[2,1,1]{3, 4}, a) return y }",
+          "(x: f32[1,1,4,4]) { y = Conv(x, f32[2,1,1,1]{3, 8}, f32[2]{3, 4}) return y }"},
+         {"(x: f32[1,1,4,4]) { a = ConvTranspose(x, f32[1,2,1,1]{1, 2}) y = Add(a, "
+          "f32[1,2,1,1]{3, 4}) return y }",
+          "(x: f32[1,1,4,4]) { y = ConvTranspose(x, f32[1,2,1,1]{1, 2}, f32[2]{3, 4}) return y }"},
+         {"(x: f32[1,1,4,4]) { a = Conv(x, f32[2,1,1,1]{1, 2}) y = Add(a, f32[4]{1, 2, 3, 4}) "
+          "return y }",
+          ""}},
 };
 
 }  // namespace longshore::passes
