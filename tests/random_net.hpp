@@ -9,10 +9,10 @@ namespace longshore::tests {
 
 /// A small quantised convolution net, drawn from the seed: convolutions of all kinds, pools,
 /// element-wise operators, tables, concats, slices, splits, pads, transposes, resizes, matrix
-/// products, a classifier's tail.
+/// products, softmaxes, norms, a classifier's tail.
 class RandomNet {
  public:
-  explicit RandomNet(unsigned seed) : rng_(seed) {
+  explicit RandomNet(unsigned seed, bool bytes = false) : rng_(seed), bytes_(bytes) {
     const Rounding modes[] = {Rounding::f32_even, Rounding::fixed31_single,
                               Rounding::fixed31_double};
     g_.numbers = modes[pick(0, 2)];
@@ -20,7 +20,10 @@ class RandomNet {
 
   Graph make() {
     const std::int64_t batch = pick(0, 4) == 0 ? 2 : 1;
-    ValueId x = g_.add_input("x", activation(Shape{batch, pick(1, 24), pick(1, 20), pick(1, 20)}));
+    TensorType type = activation(Shape{batch, pick(1, 24), pick(1, 20), pick(1, 20)});
+    if (bytes_) type.dtype = DType::u8, type.quant.zero_point[0] += 128;
+    ValueId x = g_.add_input("x", type);
+    if (bytes_) x = conv(x);  // what reads bytes
     const int layers = pick(2, 7);
     for (int i = 0; i < layers; i++) x = step(x);
     if (pick(0, 2) == 0) x = tail(x);
@@ -48,6 +51,7 @@ class RandomNet {
   ValueId node(std::string_view op, std::vector<ValueId> in, Attributes attributes,
                std::optional<Quantisation> q = {}) {
     TensorType t = g_[in[0]].type;
+    t.dtype = DType::i8;
     if (q) t.quant = *q;
     t.dims.clear();
     Node n;
@@ -62,10 +66,7 @@ class RandomNet {
         n.inputs.push_back(twin.add_constant({}, *g_.constant(v)));
       } else {
         n.inputs.push_back(twin.add_input(
-            {}, TensorType(g_[v].type.dtype == DType::i8 || g_[v].type.dtype == DType::i32
-                               ? DType::f32
-                               : g_[v].type.dtype,
-                           shape(v))));
+            {}, TensorType(g_[v].type.quantised() ? DType::f32 : g_[v].type.dtype, shape(v))));
       }
     }
     Node real = n;
@@ -157,7 +158,7 @@ class RandomNet {
   ValueId step(ValueId x) {
     const Shape s = shape(x);
     if (s.rank != 4) return node("Sigmoid", {x}, {}, quant());
-    switch (pick(0, 15)) {
+    switch (pick(0, 19)) {
       case 0: {
         std::int64_t kh = 1, kw = 1;
         Attributes a = window(s, 3, true, kh, kw, false);
@@ -260,6 +261,29 @@ class RandomNet {
             weights(Shape{s[3], n}, 0.01f / static_cast<float>(s[3] + 4), q, pick(0, 1) == 0, 1);
         return node("MatMul", {x, w}, {}, quant());
       }
+      case 13: {
+        Attributes a;
+        a.set("axis", pick(0, 1) ? std::int64_t{1} : std::int64_t{-1});
+        return node("Softmax", {x}, a, quant());
+      }
+      case 14: {
+        const auto row = [&](float low) {
+          std::vector<float> values(static_cast<std::size_t>(s[3]));
+          for (float& v : values) v = low + 0.1f * static_cast<float>(pick(0, 9));
+          return g_.add_constant({}, make_floats(Shape{s[3]}, values));
+        };
+        if (pick(0, 1)) return node("RMSNormalization", {x, row(0.2f)}, {}, quant());
+        return node("LayerNormalization", {x, row(0.2f), row(-0.5f)}, {}, quant());
+      }
+      case 15: {  // a product of two computed tensors
+        if (s[0] != 1) return conv(x);
+        Quantisation symmetric = quant();
+        symmetric.zero_point = {0};
+        const ValueId y = node("Sigmoid", {x}, {}, symmetric);
+        Attributes a;
+        a.set("perm", Ints{0, 1, 3, 2});
+        return node("MatMul", {x, node("Transpose", {y}, a)}, {}, quant());
+      }
       default:
         return conv(x);
     }
@@ -307,6 +331,7 @@ class RandomNet {
   }
 
   std::mt19937 rng_;
+  const bool bytes_;  // the input is u8
   Graph g_;
 };
 

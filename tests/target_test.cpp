@@ -127,8 +127,10 @@ TEST(Target, SaysWhatIsWrongAndWhere) {
               HasSubstr("expected true or false, found 1"));
   EXPECT_THAT(message(like("[npu]\nrounding = [\"up\"]")),
               HasSubstr("npu.rounding: expected a list of f32_even"));
-  EXPECT_THAT(message(like("[npu.dma]\nalignment = 3")),
-              HasSubstr("t.toml:4: npu.dma.alignment: expected a power of two from 1 to 4096"));
+  EXPECT_THAT(message(like("[npu.mac]\nalignment = 3")),
+              HasSubstr("t.toml:4: npu.mac.alignment: expected a power of two from 1 to 4096"));
+  EXPECT_THAT(message(like("[npu.dma]\nalignment = 4")),
+              HasSubstr("t.toml:4: npu.dma.alignment: expected an integer from 1 to 1, found 4"));
   EXPECT_THAT(message(like("[npu.mac]\nstripe_max = 32\nstripe_min = 64")),
               HasSubstr("t.toml:5: npu.mac.stripe_min: expected at most npu.mac.stripe_max (32)"));
   EXPECT_THAT(message(like("[npu.control]\nsemaphore_limit = 1")),

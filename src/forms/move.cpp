@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "forms/support/move_map.hpp"
 #include "program/instructions/fill.hpp"
+#include "program/instructions/requantise.hpp"
 #include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
 
@@ -52,11 +53,13 @@ void map_limits(const FormNode& n, Reasons& out) {
   }
 }
 
-void limits(const FormNode& n, const Unit&, Reasons& out) {
+void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   const bool joins = n.spec.move == Move::joins;
   for (std::size_t i = 0; i < n.node.inputs.size(); i++) {
     const ValueId v = n.node.input(i);
     if (v == no_value) continue;
+    if (joins && !(n.type(v).quant == n.type(n.result()).quant))
+      out.needs(unit, vector_unit::requantise);
     if (joins && n.graph.constant(v))
       out.value(str("'", n.graph[v].name, "'"), "a constant", "computed");
     if (!joins && static_cast<int>(i) != n.spec.data && !n.graph.constant(v))
@@ -65,6 +68,7 @@ void limits(const FormNode& n, const Unit&, Reasons& out) {
   for (ValueId v : n.node.outputs)
     if (!joins && v != no_value && !(n.type(n.data()).quant == n.type(v).quant))
       out.scales(n.graph[n.data()].name, n.graph[v].name);
+  if (n.spec.move == Move::pads) out.needs(unit, vector_unit::fill);
   if (n.spec.move == Move::takes) map_limits(n, out);
 }
 

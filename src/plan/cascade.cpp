@@ -1,6 +1,6 @@
 // Neighbouring layers that hand each other stripes of rows in SRAM, so that what lies between them
 // is neither stored nor loaded. Rows that two stripes need are computed for both.
-#include <map>
+#include <numeric>
 
 #include "plan/slot_turns.hpp"
 #include "plan/stages.hpp"
@@ -68,9 +68,11 @@ class Builder {
 
  private:
   const Stage& head(std::size_t k) const { return layers_[k].stages.front(); }
+  /// Blocks of channels begin at aligned addresses of the tensor that they are a part of.
   std::int64_t grain(std::size_t k) const {
     const forms::TileRules r = rules(k);
-    return r.whole_channels ? head(k).out.c : std::min(head(k).out.c, r.channel_grain);
+    const std::int64_t least = std::lcm(r.channel_grain, sram_alignment(m_));
+    return r.whole_channels ? head(k).out.c : std::min(head(k).out.c, least);
   }
   forms::TileRules rules(std::size_t k) const {
     return head(k).form->rules(form_node(plan_, head(k)), m_);

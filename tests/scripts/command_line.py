@@ -304,7 +304,7 @@ def test_targets(here):
     check.refuses("all that is missing, at once", build('name = "own"\n[npu.clock]\nmhz = 500\n'),
                   ["own.toml", "'npu.mac.rows'", "'npu.sram.bytes'", "'cpu.cores'", "'npu.rounding'", "`like ="])
     like = 'name = "own"\nlike = "shore-1"\n'
-    for key in ("[npu.mac]\nalignment", "[npu.vector]\nalignment", "[npu.dma]\nalignment", "[npu.cache]\nline_bytes"):
+    for key in ("[npu.mac]\nalignment", "[npu.vector]\nalignment", "[npu.cache]\nline_bytes"):
         check.refuses(f"{key.split()} of 3", build(f"{like}{key} = 3\n"), ["own.toml:4", "power of two", "3"])
     check.refuses("stripes whose least is above their most", build(f"{like}[npu.mac]\nstripe_min = 64\nstripe_max = 32\n"), ["own.toml:4", "stripe_min", "64", "32"])
     check.refuses("semaphores that cannot count", build(f"{like}[npu.control]\nsemaphore_limit = 1\n"), ["own.toml:4", "semaphore_limit", "1"])

@@ -77,8 +77,9 @@ Reach reach_of(const Window& w, int axis, Span out, std::int64_t size) {
 }
 
 std::int64_t sram_alignment(const Machine& m) {
+  // Sums and the parameters of channels are words of four bytes.
   return std::lcm(std::lcm<std::int64_t, std::int64_t>(m.mac_alignment, m.vector_alignment),
-                  std::int64_t{m.dma_alignment});
+                  std::lcm<std::int64_t, std::int64_t>(m.dma_alignment, 4));
 }
 
 TileShape tile_shape(const Machine& m, std::int64_t rows, std::int64_t columns,

@@ -1,0 +1,59 @@
+// Random nets on random machines: whatever an NPU's sizes, alignments, dataflow and missing
+// functions are, the verifier passes the program, every byte is the reference's, and no plan
+// exceeds its memory.
+//   LONGSHORE_FULL=1  1,000 nets instead of 60
+#include "npu_case.hpp"
+#include "random_net.hpp"
+
+namespace longshore::tests::random_targets_test {
+namespace {
+
+Target random_target(std::mt19937& rng, const Target& from) {
+  const auto among = [&](auto... values) {
+    const std::uint32_t all[] = {static_cast<std::uint32_t>(values)...};
+    return all[rng() % std::size(all)];
+  };
+  Target t = from;
+  Machine& m = t.machine;
+  m.dataflow = Dataflow(rng() % 4);
+  m.mac_rows = among(1, 4, 8, 16, 32, 64), m.mac_columns = among(1, 4, 8, 16, 32, 64);
+  m.packs_narrow_input = rng() % 2, m.overlaps_folds = rng() % 2;
+  m.stripe_min = among(1, 16), m.stripe_max = among(32, 65536);
+  m.depthwise_lanes = among(0, 1, 8, 48, 128), m.depthwise_taps = among(1, 4, 9);
+  m.accumulators = among(0, 0, 256, 1024, 8192);
+  m.sram_bytes = among(6144, 16384, 65536, 262144, 1048576);
+  m.sram_banks = among(1, 4, 12), m.sram_word_bytes = among(4, 16, 64);
+  m.mac_alignment = among(1, 4, 16, 64), m.vector_alignment = among(1, 4, 16);
+  m.dma_burst_bytes = among(16, 64, 128), m.dma_depth = among(1, 2, 4),
+  m.dma_dims = among(1, 2, 3, 4);
+  m.dram_gb_per_s = 0.25 * among(1, 4, 40, 200);
+  m.vector_lanes = among(1, 8, 16, 64);
+  m.layer_switch_cycles = among(0, 2000);
+  for (double& cycles : m.vector_cycles) cycles = rng() % 12 == 0 ? 0 : 0.5 * among(1, 2, 9);
+  m.coherent = rng() % 3 == 0;
+  m.cache_line_bytes = among(32, 64, 128);
+  return t;
+}
+
+TEST(RandomTargets, RunRandomNetsExactlyWithinTheirMemory) {
+  const Target from = load_target("shore-1");
+  const unsigned count = std::getenv("LONGSHORE_FULL") ? 1000 : 60;
+  std::size_t on_npu = 0, nodes = 0, cascades = 0;
+  for (unsigned i = 0; i < count && !HasFailure(); i++) {
+    const unsigned number = seed() * 1000 + i;
+    std::mt19937 rng(number);
+    const Target target = random_target(rng, from);
+    const Graph g = RandomNet(number, rng() % 4 == 0).make();
+    SCOPED_TRACE("net " + std::to_string(number) + "\n" + print(target) + print(g));
+    const plan::Plan p = expect_exact(g, target, 0, number);
+    EXPECT_LE(p.sram_peak(), target.machine.sram_bytes);
+    for (const NodePlacement& n : p.placement.nodes) on_npu += n.on_npu();
+    nodes += g.nodes.size(), cascades += p.cascades.size();
+  }
+  std::cout << on_npu << " of " << nodes << " nodes on NPUs, " << cascades << " cascades\n";
+  EXPECT_GT(on_npu, nodes / 3);
+  EXPECT_GT(cascades, count / 20);
+}
+
+}  // namespace
+}  // namespace longshore::tests::random_targets_test
