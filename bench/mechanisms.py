@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = pathlib.Path(os.environ.get("LONGSHORE", ROOT / "build/release/longshore"))
 NETS = ["mobilenet_v2", "mobilenet_v3", "resnet50", "yolov5s", "vit_tiny", "bert_base_128"]
-MECHANISMS = ["cascades", "fusion"]
+MECHANISMS = ["cascades", "fusion", "cores"]
 
 
 def measure(model, dims, target, without):

@@ -15,6 +15,8 @@ Target random_target(std::mt19937& rng, const Target& from) {
   };
   Target t = from;
   Machine& m = t.machine;
+  m.cores = among(1, 1, 2, 3, 4);
+  m.semaphores = 256;  // one for each pair of engines
   m.dataflow = Dataflow(rng() % 4);
   m.mac_rows = among(1, 4, 8, 16, 32, 64), m.mac_columns = among(1, 4, 8, 16, 32, 64);
   m.packs_narrow_input = rng() % 2, m.overlaps_folds = rng() % 2;

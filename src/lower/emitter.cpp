@@ -6,6 +6,7 @@
 #include "program/instructions/signal.hpp"
 #include "program/instructions/wait.hpp"
 #include "base/error.hpp"
+#include "forms/support/geometry.hpp"
 
 namespace longshore::lower {
 namespace {
@@ -117,7 +118,10 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> RangeSet::inside(std::uint6
   return out;
 }
 
-Emitter::Emitter(Program& program) : program_(program) {}
+Emitter::Emitter(Program& program, bool arena_apart)
+    : program_(program),
+      arena_apart_(arena_apart),
+      sram_alignment_(static_cast<std::uint64_t>(forms::sram_alignment(program.machine))) {}
 
 bool Emitter::same_queue(int a, int b) {
   const auto plain = [](int e) {
@@ -164,10 +168,28 @@ void Emitter::depend(Entry& entry, const Progress& after) {
   entry.known = clock;
 }
 
+namespace {
+
+/// With the gaps between its runs that are smaller than `gap`: what pads pixels to the alignment of
+/// the SRAM belongs to nobody else, and few long runs are quickly looked at.
+Region padded(const Region& region, std::uint64_t gap) {
+  Region r = region.merged();
+  for (std::size_t i = 3; i-- > 0;) {  // by stride
+    if (r.count[i] < 2) continue;
+    if (r.stride[i] >= r.run + gap) break;
+    r.run = (r.count[i] - 1) * r.stride[i] + r.run;
+    r.count[i] = 1;
+  }
+  return r;
+}
+
+}  // namespace
+
 void Emitter::record(const Instruction& instruction, int engine, std::int32_t at, Progress& after) {
   for (const Region& r : regions_of(instruction)) {
-    if (r.space == Space::sram) sram(instruction.core).access(r, engine, at, after);
-    if (r.space == Space::arena) arena_.access(r, engine, at, after);
+    if (r.space == Space::sram)
+      sram(instruction.core).access(padded(r, sram_alignment_), engine, at, after);
+    if (r.space == Space::arena && !arena_apart_) arena_.access(r, engine, at, after);
   }
 }
 

@@ -65,7 +65,9 @@ class RangeSet {
 /// for earlier ones of that order, the program cannot deadlock.
 class Emitter {
  public:
-  explicit Emitter(Program&);
+  /// `arena_apart`: nothing in the arena is both written and read, as within one layer, so that its
+  /// accesses need not be remembered.
+  explicit Emitter(Program&, bool arena_apart = false);
 
   void npu(Instruction);
   /// A store that only the comparison needs; it never changes how the rest waits.
@@ -114,6 +116,8 @@ class Emitter {
   std::uint32_t semaphore(int from, int to);
 
   Program& program_;
+  const bool arena_apart_;
+  const std::uint64_t sram_alignment_;
   std::vector<Instruction> instructions_;
   std::vector<Step> steps_;
   AccessMap& sram(std::uint32_t core) { return sram_[core]; }

@@ -18,12 +18,13 @@ std::uint32_t id(ValueId v) { return v == no_value ? no_index : static_cast<std:
 
 class Lowering {
  public:
-  Lowering(const plan::Plan& plan, bool taps)
+  /// `pack` false: for timing.
+  Lowering(const plan::Plan& plan, bool taps, bool pack = true)
       : plan_(plan),
         g_(plan.placement.graph),
         uses_(g_),
         emitter_(start(taps)),
-        tasks_(emitter_, plan, pool_, taps_) {}
+        tasks_(emitter_, plan, pool_, taps_, pack) {}
 
   Tapped run() {
     for (ValueId v : plan_.staged_inputs) stage(v);
@@ -241,22 +242,26 @@ class Lowering {
 }  // namespace
 
 plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> layers,
-                          std::span<const plan::TileTask> tiles) {
+                          std::span<const plan::TileTask> tiles, bool through_dram) {
   Program program;
   program.machine = plan.placement.target.machine;
   program.numbers = plan.placement.graph.numbers;
   program.arena_bytes = plan.arena.bytes;
   for (const Node& n : plan.placement.graph.nodes) program.layers.push_back(n.origin.name);
   ConstantPool pool;
-  Emitter emitter(program);
+  Emitter emitter(program, !through_dram);
   const std::vector<TapPlace> no_taps;
   TaskEmitter tasks(emitter, plan, pool, no_taps, false);
   for (const plan::TileTask& task : tiles) tasks.emit(layers[task.layer], task);
   emitter.finish();
   Result<Schedule> schedule = longshore::schedule(program);
   require(schedule.status(), "the simulator cannot time a layer");
-  const auto busy = [&](Queue q) {
-    return schedule->timing.busy_ns[static_cast<std::size_t>(q)];  // the tasks are on core 0
+  const auto busy = [&](Queue q) {  // of the busiest core
+    double most = 0;
+    for (std::size_t core = 0; core < program.machine.cores; core++)
+      most = std::max(most,
+                      schedule->timing.busy_ns[core * queue_count + static_cast<std::size_t>(q)]);
+    return most;
   };
   return {busy(Queue::mac), busy(Queue::vector), busy(Queue::dma_in), busy(Queue::dma_out),
           schedule->timing.total_ns};
@@ -264,7 +269,27 @@ plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> l
 
 plan::Plan timed_plan(Placement placement, plan::PlanOptions options) {
   options.time = task_time;
-  return plan::make_plan(std::move(placement), options);
+  plan::Plan best = plan::make_plan(placement, options);
+  const auto total = [](const plan::Plan& p) {
+    Result<Schedule> timed = schedule(Lowering(p, false, false).run().program);
+    require(timed.status(), "the simulator cannot time a plan");
+    return timed->timing.total_ns;
+  };
+  // What pays for some layers alone may cost the whole: layers that follow load later.
+  double least = 0;
+  for (bool plan::PlanOptions::*on : {&plan::PlanOptions::cores, &plan::PlanOptions::cascade}) {
+    const bool used =
+        on == &plan::PlanOptions::cascade
+            ? !best.cascades.empty()
+            : std::ranges::any_of(best.tasks, [](const plan::TileTask& t) { return t.core > 0; });
+    if (!used) continue;
+    if (least == 0) least = total(best);
+    plan::PlanOptions without = options;
+    without.*on = false;
+    plan::Plan other = plan::make_plan(placement, without);
+    if (const double ns = total(other); ns < least) best = std::move(other), least = ns;
+  }
+  return best;
 }
 
 Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().program; }

@@ -10,7 +10,7 @@ Program lower(const plan::Plan&);
 
 /// What these tasks take alone, by the simulator: PlanOptions::time.
 plan::LayerTime task_time(const plan::Plan&, std::span<const plan::Layer>,
-                          std::span<const plan::TileTask>);
+                          std::span<const plan::TileTask>, bool through_dram);
 
 /// make_plan with that time.
 plan::Plan timed_plan(Placement, plan::PlanOptions = {});

@@ -1,5 +1,6 @@
 // Neighbouring layers that hand each other stripes of rows in SRAM, so that what lies between them
 // is neither stored nor loaded. Rows that two stripes need are computed for both.
+#include <map>
 #include <numeric>
 
 #include "plan/slot_turns.hpp"
@@ -23,7 +24,8 @@ constexpr double least_gain = 0.005;
 struct Cut {
   std::int64_t stripes = 1;
   std::int64_t pieces = 1;               // tiles of a stripe, of the first and the last layer
-  std::size_t turns = 1;                 // stripes of each kept tensor at once
+  std::size_t turns = 1;                 // stripes of each kept tensor at once, on each core
+  std::uint32_t cores = 1;               // stripes are dealt out to
   std::vector<std::int64_t> channels{};  // output channels of a tile, by layer
 };
 
@@ -210,28 +212,39 @@ class Builder {
       const forms::TileShape shape = tile_shape(m_, 1, n.out.w, n.out.c, t.element);
       t.pixel = shape.pixel_stride, t.row = shape.row_stride();
       for (const std::vector<Span>& spans : stripes_) t.rows = std::max(t.rows, spans[k].size());
-      for (std::size_t i = 0; i < std::min(cut.turns, stripes_.size()); i++) {
+      for (std::size_t i = 0;
+           i < std::min<std::size_t>(cut.turns, (stripes_.size() + cut.cores - 1) / cut.cores);
+           i++) {
         t.addresses.push_back(static_cast<std::uint32_t>(at));
         at += static_cast<std::uint64_t>(
             round_up(static_cast<std::int64_t>(t.bytes()), sram_alignment(m_)));
       }
     }
     out.bytes = at;
-    if (at <= plan_.sram_bytes) tasks(out, kept);
+    if (at <= plan_.sram_bytes) tasks(out, kept, cut);
     return out;
   }
 
-  void tasks(Built& out, const std::vector<Kept>& kept) const {
-    std::vector<std::vector<SlotTurns>> operands(layers_.size()), results(layers_.size());
-    for (std::size_t k = 0; k < layers_.size(); k++)
-      for (const Stage& s : out.layers[k].stages) {
-        results[k].emplace_back(s.result);
-        for (const StageOperand& o : s.operands) operands[k].emplace_back(o.slots);
-      }
+  void tasks(Built& out, const std::vector<Kept>& kept, const Cut& cut) const {
+    struct Held {  // by a core's slots, by layer
+      std::vector<std::vector<SlotTurns>> operands, results;
+    };
+    std::vector<Held> cores(cut.cores);
+    for (Held& h : cores) {
+      h.operands.resize(layers_.size()), h.results.resize(layers_.size());
+      for (std::size_t k = 0; k < layers_.size(); k++)
+        for (const Stage& s : out.layers[k].stages) {
+          h.results[k].emplace_back(s.result);
+          for (const StageOperand& o : s.operands) h.operands[k].emplace_back(o.slots);
+        }
+    }
     for (const Turn& turn : turns_) {
       const Layer& l = out.layers[turn.layer];
       const std::vector<Span>& spans = stripes_[turn.stripe];
       TileTask task;
+      task.core = static_cast<std::uint8_t>(turn.stripe % cut.cores);
+      Held& held = cores[task.core];
+      const std::size_t round = turn.stripe / cut.cores;  // of this core's stripes
       task.layer = static_cast<std::uint32_t>(turn.layer);
       task.box = turn.box;
       const bool stays = turn.layer + 1 < layers_.size();
@@ -241,11 +254,11 @@ class Builder {
         const FormNode n = form_node(plan_, s);
         if (stays && i + 1 == l.stages.size()) {
           const TileTask::Place place =
-              inside(kept[turn.layer], turn.stripe, spans[turn.layer].from, turn.box.out);
+              inside(kept[turn.layer], round, spans[turn.layer].from, turn.box.out);
           task.results.push_back(place.address);
           task.result_strides = place.strides;
         } else {
-          task.results.push_back(results[turn.layer][i].next());
+          task.results.push_back(held.results[turn.layer][i].next());
         }
         for (std::size_t o = 0; o < s.operands.size(); o++, at++) {
           const Box box = s.operands[o].chained ? Box{} : s.form->reach(n, o, turn.box);
@@ -253,11 +266,11 @@ class Builder {
             task.operands.push_back({task.results[i - 1], true});
           else if (turn.layer > 0 && i == 0 && o == links_[turn.layer])
             task.operands.push_back(
-                inside(kept[turn.layer - 1], turn.stripe, spans[turn.layer - 1].from, box));
+                inside(kept[turn.layer - 1], round, spans[turn.layer - 1].from, box));
           else if (s.operands[o].what.source == Operand::Source::inside)
             task.operands.push_back({task.results.back(), false});
           else
-            task.operands.push_back(operands[turn.layer][at].take(box));
+            task.operands.push_back(held.operands[turn.layer][at].take(box));
         }
       }
       task.stored = !stays;
@@ -265,11 +278,11 @@ class Builder {
     }
   }
 
-  static TileTask::Place inside(const Kept& t, std::size_t stripe, std::int64_t first_row,
+  static TileTask::Place inside(const Kept& t, std::size_t round, std::int64_t first_row,
                                 const Box& box) {
     const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
     return {
-        t.addresses[stripe % t.addresses.size()] +
+        t.addresses[round % t.addresses.size()] +
             u32((box.h.from - first_row) * t.row + box.w.from * t.pixel + box.c.from * t.element),
         true,
         {u32(t.row), u32(t.pixel)}};
@@ -293,8 +306,9 @@ class Builder {
 
 class Cascader {
  public:
-  Cascader(Plan& plan, const Grouping& grouping, const Uses& uses, const TaskTimer& time)
-      : plan_(plan), grouping_(grouping), uses_(uses), time_(time) {}
+  Cascader(Plan& plan, const Grouping& grouping, const Uses& uses, const TaskTimer& time,
+           std::uint32_t cores)
+      : plan_(plan), grouping_(grouping), uses_(uses), time_(time), cores_(cores) {}
 
   std::vector<ChosenCascade> run() {
     find_links();
@@ -364,15 +378,22 @@ class Cascader {
            std::ranges::none_of(head.operands, [](const StageOperand& o) { return o.what.matrix; });
   }
 
-  double plain_ns(std::size_t first, std::size_t last) const {
+  /// The layers one after the other, which overlap at their seams: pairs are timed.
+  double plain_ns(std::size_t first, std::size_t last) {
+    double sum = pair_ns(first);
+    for (std::size_t k = first + 1; k < last; k++) sum += pair_ns(k) - plan_.layers[k].time.total;
+    return sum;
+  }
+  double pair_ns(std::size_t first) {
+    const auto [it, fresh] = pairs_.try_emplace(first, 0.0);
+    if (!fresh) return it->second;
     std::vector<TileTask> tasks;
-    for (std::size_t k = first; k <= last; k++)
-      for (TileTask& t : layer_tasks(plan_, plan_.layers[k], static_cast<std::uint32_t>(k - first)))
-        tasks.push_back(std::move(t));
-    return time_(plan_, std::span(plan_.layers).subspan(first, last + 1 - first), tasks).total;
+    for (std::uint32_t k = 0; k < 2; k++)
+      std::ranges::move(layer_tasks(plan_, plan_.layers[first + k], k), std::back_inserter(tasks));
+    return it->second = time_(plan_, std::span(plan_.layers).subspan(first, 2), tasks, true).total;
   }
 
-  std::optional<ChosenCascade> best(std::size_t first, std::size_t last) const {
+  std::optional<ChosenCascade> best(std::size_t first, std::size_t last) {
     const std::span<const Layer> layers =
         std::span(std::as_const(plan_.layers)).subspan(first, last + 1 - first);
     double compute = 0;
@@ -387,14 +408,16 @@ class Cascader {
     const std::int64_t height = layers.back().stages.front().out.h;
     int timed = 0;
     Builder builder(plan_, layers, links);
-    for (std::int64_t n = 1; n <= height && timed < most_timed; n = n < 4 ? n + 1 : n * 3 / 2) {
+    // Each core has as many stripes as the others.
+    for (std::int64_t n = cores_; n <= height && timed < most_timed;
+         n = n < 4 * cores_ ? n + cores_ : n * 3 / 2 / cores_ * cores_) {
       bool fits = false;
-      for (const Cut& cut : {Cut{n, 1, 1}, Cut{n, 2, 1}, Cut{n, 2, 2}}) {
-        if (cut.turns > 1 && n == 1) continue;
+      for (const Cut& cut : {Cut{n, 1, 1, cores_}, Cut{n, 2, 1, cores_}, Cut{n, 2, 2, cores_}}) {
+        if (cut.turns > 1 && n == cores_) continue;
         std::optional<Built> built = builder.fitted(cut);
         if (!built) continue;
         fits = true;
-        const double gain = plain - time_(plan_, built->layers, built->tasks).total;
+        const double gain = plain - time_(plan_, built->layers, built->tasks, false).total;
         if (gain <= (best ? best->gain_ns : least_gain * plain)) continue;
         best = ChosenCascade{
             {first, last, static_cast<std::size_t>(n), static_cast<std::uint32_t>(built->bytes)},
@@ -411,14 +434,16 @@ class Cascader {
   const Grouping& grouping_;
   const Uses& uses_;
   const TaskTimer& time_;
+  const std::uint32_t cores_;
   std::vector<std::optional<std::size_t>> links_;
+  std::map<std::size_t, double> pairs_;  // by first layer
 };
 
 }  // namespace
 
 std::vector<ChosenCascade> choose_cascades(Plan& plan, const Grouping& grouping, const Uses& uses,
-                                           const TaskTimer& time) {
-  return Cascader(plan, grouping, uses, time).run();
+                                           const TaskTimer& time, std::uint32_t cores) {
+  return Cascader(plan, grouping, uses, time, cores).run();
 }
 
 }  // namespace longshore::plan

@@ -42,7 +42,7 @@ void enter(Plan& plan, const ChosenCascade& c, const Grouping& grouping, const T
     std::vector<TileTask> own;
     std::ranges::copy_if(c.tasks, std::back_inserter(own),
                          [&](const TileTask& t) { return t.layer == k; });
-    l.time = time(plan, c.layers, own);
+    l.time = time(plan, c.layers, own, false);
     Buffer& to = plan.buffers[l.to.buffer];
     if (k + 1 < c.layers.size())
       to.bytes = 0;
@@ -67,6 +67,7 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
   const Machine& machine = plan.placement.target.machine;
   plan.sram_bytes = options.sram_bytes > 0 ? std::min(options.sram_bytes, machine.sram_bytes)
                                            : machine.sram_bytes;
+  const std::uint32_t cores = options.cores ? std::min(most_cores, machine.cores) : 1;
   const Uses uses(plan.placement.graph);
   std::set<std::size_t> apart;  // nodes that do not fit together with others
   Grouping grouping;
@@ -76,7 +77,7 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
     place_in_memory(plan, grouping, uses);
     bool high = false;
     for (Layer& layer : plan.layers) {
-      if (choose_tiling(plan, layer, plan.sram_bytes, options.time)) {
+      if (choose_tiling(plan, layer, plan.sram_bytes, options.time, cores)) {
         assign_slots(layer, machine, plan.sram_bytes, high);
         high = !high;
         continue;
@@ -96,7 +97,7 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
   }
   std::vector<ChosenCascade> cascades;
   if (options.cascade && options.time)
-    cascades = choose_cascades(plan, grouping, uses, options.time);
+    cascades = choose_cascades(plan, grouping, uses, options.time, cores);
   for (ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
   if (!cascades.empty()) place_buffers(plan);
   plan.tasks.clear();

@@ -69,12 +69,20 @@ struct LayerTime {
   bool operator==(const LayerTime&) const = default;
 };
 
+/// How the tiles of a layer are shared out to the cores: neighbours stay together.
+enum class Split : std::uint8_t {
+  none,      // core 0 does all
+  pixels,    // by rows and columns (and batch); each core loads its weights
+  channels,  // by output channels; each core loads its input
+};
+
 /// What runs tile by tile on the NPU.
 struct Layer {
   std::vector<Stage> stages;           // the head, then what is fused
   View to;                             // where the last stage's result goes
   std::array<std::int64_t, 4> part{};  // where it begins in its value (a part of a join), NHWC
   Tiling tiling;
+  Split split = Split::none;
   Slots accumulators;
   LayerTime time;
   std::size_t head() const { return stages.front().node; }
@@ -128,14 +136,16 @@ FormNode form_node(const Plan&, const Stage&);
 ValueId layer_result(const Plan&, const Layer&);
 
 /// What these tasks take alone; their layers are numbers into those given, which need not be the
-/// plan's. src/lower has one that emits them and asks the simulator.
-using TaskTimer =
-    std::function<LayerTime(const Plan&, std::span<const Layer>, std::span<const TileTask>)>;
+/// plan's. `through_dram`: one reads there what another has stored. src/lower has one that emits
+/// them and asks the simulator.
+using TaskTimer = std::function<LayerTime(const Plan&, std::span<const Layer>,
+                                          std::span<const TileTask>, bool through_dram)>;
 
 struct PlanOptions {
   std::uint32_t sram_bytes = 0;  // 0: the machine's; else at most that
   bool fuse = true;
   bool cascade = true;  // where `time` says that it pays
+  bool cores = true;    // likewise: all of the machine's
   /// Decides between the best few tilings of a layer, and gives its time. Null: the estimate that
   /// the search goes by.
   TaskTimer time;
@@ -149,14 +159,18 @@ struct Mechanism {
 inline constexpr Mechanism mechanisms[] = {
     {"fusion", "element-wise nodes work on the tile that the node before made", &PlanOptions::fuse},
     {"cascades", "layers hand each other stripes in SRAM", &PlanOptions::cascade},
+    {"cores", "the tiles of a layer are shared out to the cores", &PlanOptions::cores},
 };
 
 /// Plans a placement. Nodes for which no tile fits into the SRAM are moved to the CPU with that
 /// reason.
 Plan make_plan(Placement, const PlanOptions& = {});
 
-/// The tasks of one layer on one core, in the order of its tiling: slots take turns, and what is
-/// still in one is not loaded again.
+/// Cores that plans use.
+inline constexpr std::uint32_t most_cores = 4;
+
+/// The tasks of one layer in the order of its tiling, those of its cores in turn: slots take turns,
+/// and what is still in one is not loaded again.
 std::vector<TileTask> layer_tasks(const Plan&, const Layer&, std::uint32_t number);
 
 /// A listing for people and tests: layouts, tiles, slots.

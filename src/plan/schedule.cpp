@@ -9,13 +9,57 @@ class Scheduler {
  public:
   Scheduler(const Plan& plan, const Layer& layer, std::uint32_t number)
       : plan_(plan), l_(layer), head_(layer.stages.front()), number_(number) {
-    for (const Stage& s : layer.stages) {
-      results_.emplace_back(s.result);
-      for (const StageOperand& o : s.operands) operands_.emplace_back(o.slots);
-    }
+    cores_ =
+        layer.split == Split::none ? 1 : std::min(most_cores, plan.placement.target.machine.cores);
+    turns_.resize(cores_);
+    for (Turns& t : turns_)
+      for (const Stage& s : layer.stages) {
+        t.results.emplace_back(s.result);
+        for (const StageOperand& o : s.operands) t.operands.emplace_back(o.slots);
+      }
   }
 
+  /// The tiles, dealt out: the first of each core, then the second of each ...
   std::vector<TileTask> run() {
+    list();
+    for (Tile& t : tiles_) t.core = core_of(t.box);
+    std::vector<std::vector<const Tile*>> by_core(cores_);
+    for (const Tile& t : tiles_) by_core[t.core].push_back(&t);
+    for (std::size_t i = 0, left = tiles_.size(); left > 0; i++)
+      for (const std::vector<const Tile*>& own : by_core)
+        if (i < own.size()) emit(*own[i]), left--;
+    return std::move(tasks_);
+  }
+
+ private:
+  /// One tile in as many turns as sums need.
+  struct Tile {
+    Box box;
+    std::vector<Box> turns;
+    std::uint32_t core = 0;
+  };
+  /// What a core's slots hold.
+  struct Turns {
+    std::vector<SlotTurns> operands, results;
+  };
+
+  /// In equal shares of the axis that is split: all of one share are on one core.
+  std::uint32_t core_of(const Box& box) const {
+    const auto share = [&](std::int64_t at, std::int64_t of) {
+      return static_cast<std::uint32_t>(at * cores_ / of);
+    };
+    const Tiling& t = l_.tiling;
+    const Extent& out = head_.out;
+    if (l_.split == Split::channels)
+      return share(box.c.from / t.channels, forms::divide_up(out.c, t.channels));
+    if (l_.split == Split::none) return 0;
+    const std::int64_t rows = forms::divide_up(out.h, t.rows),
+                       columns = forms::divide_up(out.w, t.columns);
+    return share((box.n * rows + box.h.from / t.rows) * columns + box.w.from / t.columns,
+                 out.n * rows * columns);
+  }
+
+  void list() {
     const Machine& m = plan_.placement.target.machine;
     const forms::TileRules rules = head_.form->rules(form_node(plan_, head_), m);
     const Tiling& t = l_.tiling;
@@ -40,7 +84,7 @@ class Scheduler {
           });
         }
       }
-      return std::move(tasks_);
+      return;
     }
     for (std::int64_t n = 0; n < out.n; n++)
       for (std::int64_t c = 0; c < out.c; c += t.channels) {
@@ -56,10 +100,8 @@ class Scheduler {
         plane(n, head_.in, [&](const Box& box) { turns.push_back({0, box.h, box.w, {}}); });
         add({n, {0, 1}, {0, 1}, channels}, turns);
       }
-    return std::move(tasks_);
   }
 
- private:
   template <class F>
   void plane(std::int64_t n, const Extent& e, F&& f) const {
     const Tiling& t = l_.tiling;
@@ -72,18 +114,21 @@ class Scheduler {
     for (std::int64_t n = 0; n < e.n; n++) plane(n, e, f);
   }
 
-  /// One tile in as many turns as sums need.
-  void add(const Box& out, const std::vector<Box>& turns) {
-    const std::uint32_t to = results_.front().next();
-    for (std::size_t i = 0; i < turns.size(); i++) {
+  void add(const Box& out, const std::vector<Box>& turns) { tiles_.push_back({out, turns}); }
+
+  void emit(const Tile& tile) {
+    Turns& held = turns_[tile.core];
+    const std::uint32_t to = held.results.front().next();
+    for (std::size_t i = 0; i < tile.turns.size(); i++) {
       TileTask task;
       task.layer = number_;
-      task.box = {out, turns[i], i == 0, i + 1 == turns.size()};
+      task.core = static_cast<std::uint8_t>(tile.core);
+      task.box = {tile.box, tile.turns[i], i == 0, i + 1 == tile.turns.size()};
       if (!l_.accumulators.addresses.empty()) task.accumulators = l_.accumulators.addresses[0];
       std::size_t at = 0;
       for (std::size_t s = 0; s < l_.stages.size(); s++) {
         if (s > 0 && !task.box.ends) break;
-        task.results.push_back(s == 0 ? to : results_[s].next());
+        task.results.push_back(s == 0 ? to : held.results[s].next());
         stage(l_.stages[s], task, at);
       }
       tasks_.push_back(std::move(task));
@@ -99,15 +144,16 @@ class Scheduler {
       else if (o.what.source == forms::Operand::Source::inside)
         task.operands.push_back({task.results.back(), false});
       else
-        task.operands.push_back(operands_[at].take(s.form->reach(n, i, task.box)));
+        task.operands.push_back(turns_[task.core].operands[at].take(s.form->reach(n, i, task.box)));
     }
   }
 
   const Plan& plan_;
   const Layer& l_;
   const Stage& head_;
-  std::uint32_t number_;
-  std::vector<SlotTurns> operands_, results_;
+  std::uint32_t number_, cores_ = 1;
+  std::vector<Turns> turns_;  // by core
+  std::vector<Tile> tiles_;
   std::vector<TileTask> tasks_;
 };
 

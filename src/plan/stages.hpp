@@ -34,7 +34,8 @@ void place_buffers(Plan&);
 
 /// Chooses the tiling of a layer for the least time and sets the sizes of its slots; false if
 /// nothing fits into `sram_bytes`.
-bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes, const TaskTimer&);
+bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes, const TaskTimer&,
+                   std::uint32_t cores = 1);
 /// Bytes of SRAM that the layer's slots take.
 std::uint64_t slot_bytes(const Layer&);
 /// Gives the slots addresses from the low or the high end.
@@ -48,6 +49,7 @@ struct ChosenCascade {
   std::vector<TileTask> tasks;
   double gain_ns = 0;  // against the same layers one after the other
 };
-std::vector<ChosenCascade> choose_cascades(Plan&, const Grouping&, const Uses&, const TaskTimer&);
+std::vector<ChosenCascade> choose_cascades(Plan&, const Grouping&, const Uses&, const TaskTimer&,
+                                           std::uint32_t cores);
 
 }  // namespace longshore::plan

@@ -47,9 +47,13 @@ std::uint32_t u32(std::int64_t v) { return static_cast<std::uint32_t>(v); }
 
 class Search {
  public:
-  Search(const Plan& plan, const Layer& layer, std::uint32_t sram_bytes)
+  /// Tilings whose tiles can be shared out to so many cores.
+  Search(const Plan& plan, const Layer& layer, std::uint32_t sram_bytes, Split split = Split::none,
+         std::int64_t cores = 1)
       : plan_(plan),
         layer_(layer),
+        split_(split),
+        cores_(cores),
         m_(plan.placement.target.machine),
         sram_(sram_bytes),
         head_(layer.stages.front()),
@@ -197,12 +201,22 @@ class Search {
     s.addresses.assign(static_cast<std::size_t>(std::min<std::int64_t>(slots, tiles)), 0);
   }
 
+  /// A core would have nothing to do.
+  bool leaves_cores_idle(const Tiling& t) const {
+    if (split_ == Split::none) return false;
+    if (split_ == Split::channels) return divide_up(head_.out.c, t.channels) < cores_;
+    return head_.out.n * divide_up(head_.out.h, t.rows) * divide_up(head_.out.w, t.columns) <
+           cores_;
+  }
+
   void consider(const Tiling& t, int slots) {
+    if (leaves_cores_idle(t)) return;
     if (m_.accumulators > 0 && form_.queue == Queue::mac &&
         t.rows * t.columns * t.channels > m_.accumulators)
       return;
     Layer l = layer_;
     l.tiling = t;
+    l.split = split_;
     const Pieces rows(walk_h_, t.rows), columns(walk_w_, t.columns),
         channels(group_out_, t.channels),
         inputs(group_in_, rules_.sums_channels ? t.in_channels : group_in_);
@@ -383,6 +397,8 @@ class Search {
 
   const Plan& plan_;
   const Layer& layer_;
+  const Split split_;
+  const std::int64_t cores_;
   const Machine& m_;
   const std::uint32_t sram_;
   const Stage& head_;
@@ -407,10 +423,20 @@ void each_slots(L& l, Visit&& visit) {
 
 }  // namespace
 
-bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes,
-                   const TaskTimer& timer) {
+bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes, const TaskTimer& timer,
+                   std::uint32_t cores) {
   std::vector<Layer> best = Search(plan, layer, sram_bytes).run();
   if (best.empty()) return false;
+  for (const Split split : {Split::pixels, Split::channels}) {
+    if (cores < 2 || !timer) break;
+    // Means are summed over the pixels of one core.
+    const Stage& head = layer.stages.front();
+    if (split == Split::pixels &&
+        head.form->rules(form_node(plan, head), plan.placement.target.machine).sums_pixels)
+      continue;
+    std::ranges::move(Search(plan, layer, sram_bytes, split, cores).run(),
+                      std::back_inserter(best));
+  }
   if (!timer) {
     layer = std::move(best.front());
     return true;
@@ -421,7 +447,7 @@ bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes,
   const Layer* chosen = nullptr;
   for (Layer& l : best) {
     assign_slots(l, plan.placement.target.machine, sram_bytes, false);
-    l.time = timer(plan, std::span(&l, 1), layer_tasks(plan, l, 0));
+    l.time = timer(plan, std::span(&l, 1), layer_tasks(plan, l, 0), false);
     if (!chosen || weighed(l) < weighed(*chosen)) chosen = &l;
   }
   layer = *chosen;

@@ -145,7 +145,7 @@ std::function<int()> setup(CommandLine& app) {
       .not_empty();
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
   app.add_option("--without", o->without,
-                 "Plans for the NPU without cascades or fusion, to see what each gains")
+                 "Plans for the NPU without cascades, cores or fusion, to see what each gains")
       .one_at_a_time();
   app.add_flag("--layers", o->layers, "Lists every node, not the dearest and the fallbacks alone");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");

@@ -47,9 +47,11 @@ std::vector<const LayerDifference*> worst_first(const std::vector<LayerDifferenc
 }
 
 /// Nodes that were compared; a node may have several values.
-std::size_t nodes_of(const CompareReport& r) {
+/// Nodes that were compared, or those among them that run on the NPU.
+std::size_t nodes_of(const CompareReport& r, bool npu = false) {
   std::set<std::size_t> nodes;
-  for (const LayerDifference& l : r.layers) nodes.insert(l.position);
+  for (const LayerDifference& l : r.layers)
+    if (!npu || r.npu.contains(l.position)) nodes.insert(l.position);
   return nodes.size();
 }
 
@@ -103,7 +105,7 @@ void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
         << (m.reason.empty() ? ", which " + r.got + " never gave" : ": " + m.reason) << "\n";
   if (r.layers.empty()) out << "no layer was compared\n";
   if (!r.exact) return;
-  out << nodes_of(r) << " layers, " << r.npu.size() << " of them on the NPU; " << t.bytes
+  out << nodes_of(r) << " layers, " << nodes_of(r, true) << " of them on the NPU; " << t.bytes
       << " bytes compared, " << t.different_bytes << " different\n";
   if (t.first) out << "first difference: " << describe(*t.first) << "\n";
 }
@@ -133,7 +135,7 @@ Json to_json(const CompareReport& r, bool by_layer) {
             {"want", r.want},
             {"samples", r.samples},
             {"layers", nodes_of(r)},
-            {"npu_layers", r.npu.size()},
+            {"npu_layers", nodes_of(r, true)},
             {"bytes_compared", t.bytes},
             {"different_bytes", t.different_bytes},
             {"different_layers", t.different_layers},
