@@ -12,7 +12,9 @@ constexpr double many = 4294967295.0;
 // Bounds keep every formula of src/sim/costs.hpp finite.
 constexpr MachineField fields[] = {
     {"clock.mhz", "clock of MAC array, vector unit and DMA, MHz", 0.1, 1e5, true, Kind::number},
-    {"cores.count", "cores, each with SRAM and queues of its own", 1, 64, true, Kind::integer},
+    {"cores.count",
+     "cores, each with SRAM and queues of its own; plans use four, and 64 semaphores for each", 1,
+     64, true, Kind::integer},
     {"mac.dataflow",
      "what the array keeps: weight_stationary, output_stationary, input_stationary, block", 0, 3,
      true, Kind::dataflow},
