@@ -22,7 +22,7 @@ inline std::vector<Tensor> random_codes(const Graph& g, unsigned seed) {
     for (std::int8_t& c : codes) c = static_cast<std::int8_t>(rng());
     const DType dtype = g[v].type.dtype;
     in.push_back(dtype == DType::i8 || dtype == DType::u8
-                     ? Tensor(dtype, shape, make_tensor<std::int8_t>(DType::i8, shape, codes).blob)
+                     ? Tensor{dtype, shape, make_tensor<std::int8_t>(DType::i8, shape, codes).blob}
                      : random_tensor(rng, dtype, shape));
   }
   return in;

@@ -201,7 +201,7 @@ class Compiler {
 
   void plan() {
     tell(Stage::plan, 0);
-    c_.plan = lower::timed_plan(std::move(c_.plan.placement), o_.plan);
+    c_.plan = lower::timed_plan(c_.plan.placement, o_.plan);
     show("plan", [&] { return plan::print(c_.plan); });
     tell(Stage::plan, 1);
   }

@@ -267,7 +267,7 @@ plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> l
           schedule->timing.total_ns};
 }
 
-plan::Plan timed_plan(Placement placement, plan::PlanOptions options) {
+plan::Plan timed_plan(const Placement& placement, plan::PlanOptions options) {
   options.time = task_time;
   plan::Plan best = plan::make_plan(placement, options);
   const auto total = [](const plan::Plan& p) {

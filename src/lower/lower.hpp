@@ -12,8 +12,8 @@ Program lower(const plan::Plan&);
 plan::LayerTime task_time(const plan::Plan&, std::span<const plan::Layer>,
                           std::span<const plan::TileTask>, bool through_dram);
 
-/// make_plan with that time.
-plan::Plan timed_plan(Placement, plan::PlanOptions = {});
+/// make_plan with that time, or without cores or cascades where the whole takes less so.
+plan::Plan timed_plan(const Placement&, plan::PlanOptions = {});
 
 /// The same program with added stores and waits, so that the output of every layer's every stage
 /// can be compared: fused values and those whose memory is used again too.

@@ -105,7 +105,7 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
 
   /// Bytes [from, from + bytes) of the constants.
   void load_constants(std::uint64_t from, std::uint32_t sram,
-                      std::vector<forms::TransferLoop> loops, std::int64_t run) {
+                      const std::vector<forms::TransferLoop>& loops, std::int64_t run) {
     Dma base;
     base.dram = Dram::constants;
     for (std::int64_t at = 0; at < run; at += max_extent) {
@@ -128,8 +128,8 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
         return;  // the form does
       case Operand::Source::packed: {
         const std::uint64_t at = to_.packed(l_, number_, i);
-        for (forms::Fetch& f : s_.form->fetch(node_, i, task_.box, machine()))
-          load_constants(at + f.from, sram + f.to, std::move(f.loops), f.run);
+        for (const forms::Fetch& f : s_.form->fetch(node_, i, task_.box, machine()))
+          load_constants(at + f.from, sram + f.to, f.loops, f.run);
         return;
       }
       case Operand::Source::made: {
