@@ -106,6 +106,32 @@ TEST(Lower, ATransposeThatIsNeededWholeIsWrittenByItsMaker) {
       }
 }
 
+// Bytes of a graph's inputs are moved as they are; what only works on i8 leaves them to the CPU.
+TEST(Lower, MovesOfUnsignedCodes) {
+  const Target targets[] = {load_target("rk3588-like"), load_target("shore-1")};
+  for (const char* text : {R"((x: u8[1,4,6,5] q(0.1, 130), z: u8[1,4,6,5] q(0.2, 120)) {
+          y: u8[1,8,6,5] q(0.2, 120) = Concat(x, z, axis=1) return y })",
+                           R"((x: u8[1,4,6,5] q(0.1, 130), z: i8[1,4,6,5] q(0.1, 2)) {
+          y: i8[1,8,6,5] q(0.1, 2) = Concat(x, z, axis=1) return y })",
+                           R"((x: u8[1,4,6,5] q(0.1, 130), z: u8[1,4,6,5] q(0.1, 130)) {
+          y: u8[1,8,6,5] q(0.1, 130) = Concat(x, z, axis=1) return y })",
+                           R"((x: u8[1,4,6,5] q(0.1, 130)) {
+          y: u8[1,4,8,7] q(0.1, 130) = Pad(x, i64[8]{0,0,1,1,0,0,1,1}) return y })",
+                           R"((x: u8[1,4,6,5] q(0.1, 130)) {
+          p: u8[1,4,8,7] q(0.1, 130) = Pad(x, i64[8]{0,0,1,1,0,0,1,1}, f32[1]{1.5})
+          y: i8[1,2,8,7] q(0.1, 3) = Conv(p, i8[2,4,1,1] q(0.1, 0) {1,2,3,4,5,6,7,8}) return y })",
+                           R"((x: u8[1,4,6,5] q(0.1, 130)) {
+          p: u8[1,2,6,5] q(0.1, 130), r: u8[1,2,6,5] q(0.1, 130) = Split(x, i64[2]{2,2}, axis=1)
+          y: i8[1,2,6,5] q(0.1, 3) = Conv(p, i8[2,2,1,1] q(0.1, 0) {1,2,3,4}) return y, r })",
+                           R"((x: u8[1,4,6,5] q(0.1, 130)) {
+          t: u8[1,6,4,5] q(0.1, 130) = Transpose(x, perm=[0,2,1,3])
+          y: u8[6,20] q(0.1, 130) = Reshape(t, i64[2]{6,20}) return y })",
+                           R"((x: u8[1,4,6,5] q(0.1, 130)) {
+          y: u8[1,4,6,5] q(0.2, 100) = Relu(x) z: u8[1,4,1,1] q(0.1, 130) = GlobalAveragePool(x)
+          return y, z })"})
+    for (const Target& target : targets) expect_exact(parse(text), target, 0, seed());
+}
+
 // Of two results of the NPU the CPU reads one: it forgets that one's lines before, writes back the
 // lines of what it wrote itself, and touches no others.
 TEST(Lower, CacheStepsTakeTheLinesOfWhatTheCpuReadsAndWrites) {

@@ -53,13 +53,21 @@ void map_limits(const FormNode& n, Reasons& out) {
   }
 }
 
+/// A part with another scale than the whole is rescaled on its way.
+void rescale_limits(const FormNode& n, ValueId part, const Unit& unit, Reasons& out) {
+  out.needs(unit, vector_unit::requantise);
+  for (ValueId v : {part, n.result()})
+    if (std::ranges::find(rescaling().dtypes, n.type(v).dtype) == rescaling().dtypes.end())
+      out.value(str("the element type of '", n.graph[v].name, "'"), name(n.type(v).dtype),
+                name(rescaling().dtypes[0]));
+}
+
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   const bool joins = n.spec.move == Move::joins;
   for (std::size_t i = 0; i < n.node.inputs.size(); i++) {
     const ValueId v = n.node.input(i);
     if (v == no_value) continue;
-    if (joins && !(n.type(v).quant == n.type(n.result()).quant))
-      out.needs(unit, vector_unit::requantise);
+    if (joins && !(n.type(v).quant == n.type(n.result()).quant)) rescale_limits(n, v, unit, out);
     if (joins && n.graph.constant(v))
       out.value(str("'", n.graph[v].name, "'"), "a constant", "computed");
     if (!joins && static_cast<int>(i) != n.spec.data && !n.graph.constant(v))
