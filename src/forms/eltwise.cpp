@@ -2,9 +2,8 @@
 #include <array>
 
 #include "base/error.hpp"
-#include "forms/form.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/eltwise.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
@@ -70,8 +69,7 @@ Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
 TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, *function(n.spec)->unit,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+  return element_cycles(m, *function(n.spec)->unit, t);
 }
 
 /// The instruction's a and b are the node's inputs 0 and 1, whichever of them is walked.
@@ -89,15 +87,11 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
   };
   o.a = tile(a, o.a_channel_stride), o.b = tile(1 - a, o.b_channel_stride);
   o.out = e.result();
-  const Box& box = task.box.out;
-  o.height = static_cast<std::uint32_t>(box.h.size());
-  o.width = static_cast<std::uint32_t>(box.w.size());
-  o.channels = static_cast<std::uint32_t>(box.c.size());
-  const Codes x = codes_of(n.type(n.node.input(0))), z = codes_of(n.type(n.node.input(1))),
-              y = codes_of(n.type(n.result()));
-  o.a_scale = x.scale, o.b_scale = z.scale, o.out_scale = y.scale;
-  o.a_zero = x.zero, o.b_zero = z.zero, o.out_zero = y.zero;
-  o.lowest = y.lowest, o.highest = y.highest;
+  set_extent(o, task.box.out);
+  const Codes x = codes_of(n.type(n.node.input(0))), z = codes_of(n.type(n.node.input(1)));
+  o.a_scale = x.scale, o.b_scale = z.scale;
+  o.a_zero = x.zero, o.b_zero = z.zero;
+  set_output_codes(o, n);
   e.emit(Queue::vector, o);
 }
 

@@ -2,8 +2,8 @@
 // lie in SRAM, once for all tiles.
 #include "base/error.hpp"
 #include "forms/support/rows.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/norm.hpp"
-#include "sim/costs.hpp"
 #include "tensor/norm_codes.hpp"
 
 namespace longshore::forms {
@@ -42,17 +42,12 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   parameter_limits(n, n.spec.bias, "bias", out);
 }
 
-std::vector<Operand> operands(const FormSpec& s) {
-  return {{.input = s.data}, {.source = Operand::Source::made}};
-}
-
 std::int64_t slot_bytes(const FormNode& n, std::size_t, const Tiling&, const Machine&) {
   return 2 * static_cast<std::int64_t>(sizeof(float)) * n.out.c;
 }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, vector_unit::norm,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+  return element_cycles(m, vector_unit::norm, t);
 }
 
 /// A bias that is absent is 0: adding it changes no code.
@@ -67,18 +62,14 @@ std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
-  const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
-  const Codes x = codes_of(n.type(n.data())), y = codes_of(n.type(n.result()));
-  const Box& box = task.box.out;
   Norm o;
   o.in = e.operand(0), o.out = e.result();
-  o.height = u32(box.h.size()), o.width = u32(box.w.size()), o.channels = u32(box.c.size());
+  set_extent(o, task.box.out);
   o.parameters = e.operand(1).address;
-  o.in_scale = x.scale, o.in_zero = x.zero;
   o.epsilon = n.spec.epsilon;
   o.subtract_mean = n.spec.function == "layer";
-  o.out_scale = y.scale, o.out_zero = y.zero;
-  o.lowest = y.lowest, o.highest = y.highest;
+  set_input_codes(o, n);
+  set_output_codes(o, n);
   e.emit(Queue::vector, o);
 }
 
@@ -90,7 +81,7 @@ extern constinit const FormDef form_norm = {
     .doc = "Layer and RMS normalisation of the last axis, which is walked as channels.",
     .order = row_order,
     .limits = limits,
-    .operands = operands,
+    .operands = row_operands,
     .reach = row_reach,
     .rules = row_rules,
     .slot_bytes = slot_bytes,

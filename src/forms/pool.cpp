@@ -1,8 +1,8 @@
 // Windows over height and width, channel by channel: the maximum or the mean.
 #include "base/error.hpp"
 #include "forms/support/mac.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/pool.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
@@ -47,9 +47,7 @@ Box reach(const FormNode& n, std::size_t, const TileBox& tile) {
 TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, *function(n.spec)->unit,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels),
-                       static_cast<std::uint64_t>(n.spec.window.taps()));
+  return element_cycles(m, *function(n.spec)->unit, t, n.spec.window.taps());
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
@@ -62,10 +60,8 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
   o.in_h = u32(in.h.size()), o.in_w = u32(in.w.size()), o.channels = u32(in.c.size());
   set_window(o, n, out);
   o.out_h = u32(out.h.size()), o.out_w = u32(out.w.size());
-  const Codes x = codes_of(n.type(n.data())), y = codes_of(n.type(n.result()));
-  o.in_scale = x.scale, o.out_scale = y.scale;
-  o.in_zero = x.zero, o.out_zero = y.zero;
-  o.lowest = y.lowest, o.highest = y.highest;
+  set_input_codes(o, n);
+  set_output_codes(o, n);
   o.rounding = n.graph.numbers;
   e.emit(Queue::vector, o);
 }

@@ -1,8 +1,7 @@
 // The same numbers as codes of another scale.
 #include "base/error.hpp"
-#include "forms/form.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/requantise.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
@@ -18,21 +17,15 @@ Box reach(const FormNode&, std::size_t, const TileBox& tile) { return tile.out; 
 TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, vector_unit::requantise,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+  return element_cycles(m, vector_unit::requantise, t);
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
-  const Codes x = codes_of(n.type(n.data())), y = codes_of(n.type(n.result()));
-  const Box& box = task.box.out;
   Requantise o;
   o.in = e.operand(0), o.out = e.result();
-  o.height = static_cast<std::uint32_t>(box.h.size());
-  o.width = static_cast<std::uint32_t>(box.w.size());
-  o.channels = static_cast<std::uint32_t>(box.c.size());
-  o.in_scale = x.scale, o.out_scale = y.scale;
-  o.in_zero = x.zero, o.out_zero = y.zero;
-  o.lowest = y.lowest, o.highest = y.highest;
+  set_extent(o, task.box.out);
+  set_input_codes(o, n);
+  set_output_codes(o, n);
   e.emit(Queue::vector, o);
 }
 

@@ -1,8 +1,7 @@
 // The mean over height and width: tiles of the input add into int32 sums, the last one finishes.
 #include "base/error.hpp"
-#include "forms/form.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/reduce.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
@@ -31,26 +30,20 @@ std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine&)
 }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, vector_unit::reduce,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+  return element_cycles(m, vector_unit::reduce, t);
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
-  const Codes x = codes_of(n.type(n.data())), y = codes_of(n.type(n.result()));
-  const Box& box = e.operand_box(0);
   Reduce o;
   o.in = e.operand(0);
-  o.height = static_cast<std::uint32_t>(box.h.size());
-  o.width = static_cast<std::uint32_t>(box.w.size());
-  o.channels = static_cast<std::uint32_t>(box.c.size());
-  o.in_zero = x.zero, o.in_scale = x.scale;
+  set_extent(o, e.operand_box(0));
+  set_input_codes(o, n);
   o.accumulate = !task.box.begins;
   o.finish = task.box.ends;
   o.accumulators = e.accumulators();
   o.out = e.result().address;
   o.divisor = static_cast<std::uint32_t>(n.in.h * n.in.w);
-  o.out_scale = y.scale, o.out_zero = y.zero;
-  o.lowest = y.lowest, o.highest = y.highest;
+  set_output_codes(o, n);
   o.rounding = n.graph.numbers;
   e.emit(Queue::vector, o);
 }

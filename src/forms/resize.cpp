@@ -2,9 +2,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "forms/form.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/resize.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
@@ -66,8 +65,7 @@ std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling& t, const Mac
 }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, vector_unit::resize,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+  return element_cycles(m, vector_unit::resize, t);
 }
 
 /// One axis of a tile: a factor and phase such that output o reads (o + phase) / factor, or places

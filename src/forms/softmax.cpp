@@ -1,8 +1,8 @@
 // Softmax over the channels of each pixel: the exponentials of the 256 distances from a row's
 // greatest code are a table in SRAM.
 #include "forms/support/rows.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/softmax.hpp"
-#include "sim/costs.hpp"
 #include "tensor/softmax_codes.hpp"
 
 namespace longshore::forms {
@@ -13,17 +13,12 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   row_limits(n, out);
 }
 
-std::vector<Operand> operands(const FormSpec& s) {
-  return {{.input = s.data}, {.source = Operand::Source::made}};
-}
-
 std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machine&) {
   return sizeof(SoftmaxTable);
 }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, vector_unit::softmax,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+  return element_cycles(m, vector_unit::softmax, t);
 }
 
 std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
@@ -33,15 +28,11 @@ std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
-  const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
-  const Codes y = codes_of(n.type(n.result()));
-  const Box& box = task.box.out;
   Softmax o;
   o.in = e.operand(0), o.out = e.result();
-  o.height = u32(box.h.size()), o.width = u32(box.w.size()), o.channels = u32(box.c.size());
+  set_extent(o, task.box.out);
   o.table = e.operand(1).address;
-  o.out_scale = y.scale, o.out_zero = y.zero;
-  o.lowest = y.lowest, o.highest = y.highest;
+  set_output_codes(o, n);
   e.emit(Queue::vector, o);
 }
 
@@ -53,7 +44,7 @@ extern constinit const FormDef form_softmax = {
     .doc = "Shares of exponentials along one axis, which is walked as channels.",
     .order = row_order,
     .limits = limits,
-    .operands = operands,
+    .operands = row_operands,
     .reach = row_reach,
     .rules = row_rules,
     .slot_bytes = slot_bytes,

@@ -2,9 +2,8 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "forms/form.hpp"
+#include "forms/support/vector.hpp"
 #include "program/instructions/table.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore::forms {
 namespace {
@@ -39,8 +38,7 @@ TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sr
 std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machine&) { return 256; }
 
 double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return vector_cycles(m, vector_unit::table,
-                       static_cast<std::uint64_t>(t.rows * t.columns * t.channels));
+  return element_cycles(m, vector_unit::table, t);
 }
 
 /// The output code of each input code, by the reference.
@@ -69,12 +67,9 @@ std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
 }
 
 void emit(const FormNode&, const TileTask& task, TileEmitter& e) {
-  const Box& box = task.box.out;
   Table o;
   o.in = e.operand(0), o.out = e.result();
-  o.height = static_cast<std::uint32_t>(box.h.size());
-  o.width = static_cast<std::uint32_t>(box.w.size());
-  o.channels = static_cast<std::uint32_t>(box.c.size());
+  set_extent(o, task.box.out);
   o.table = e.operand(1).address;
   e.emit(Queue::vector, o);
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "plan/plan.hpp"
 #include "program/access.hpp"
 #include "program/program.hpp"
 
@@ -12,7 +13,7 @@ namespace longshore::lower {
 /// How far each engine has come: indices of its last access, -1 for none. Engines are (core,
 /// queue), the taps of each core and the CPU.
 struct Progress {
-  static constexpr int most_cores = 4, per_core = queue_count + 1;
+  static constexpr int most_cores = plan::most_cores, per_core = queue_count + 1;
   static constexpr int most = most_cores * per_core + 1;
   std::array<std::int32_t, most> last;
 

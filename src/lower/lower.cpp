@@ -269,27 +269,12 @@ plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> l
 
 plan::Plan timed_plan(const Placement& placement, plan::PlanOptions options) {
   options.time = task_time;
-  plan::Plan best = plan::make_plan(placement, options);
-  const auto total = [](const plan::Plan& p) {
+  options.total = [](const plan::Plan& p) {
     Result<Schedule> timed = schedule(Lowering(p, false, false).run().program);
     require(timed.status(), "the simulator cannot time a plan");
     return timed->timing.total_ns;
   };
-  // What pays for some layers alone may cost the whole: layers that follow load later.
-  double least = 0;
-  for (bool plan::PlanOptions::*on : {&plan::PlanOptions::cores, &plan::PlanOptions::cascade}) {
-    const bool used =
-        on == &plan::PlanOptions::cascade
-            ? !best.cascades.empty()
-            : std::ranges::any_of(best.tasks, [](const plan::TileTask& t) { return t.core > 0; });
-    if (!used) continue;
-    if (least == 0) least = total(best);
-    plan::PlanOptions without = options;
-    without.*on = false;
-    plan::Plan other = plan::make_plan(placement, without);
-    if (const double ns = total(other); ns < least) best = std::move(other), least = ns;
-  }
-  return best;
+  return plan::make_plan(placement, options);
 }
 
 Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().program; }

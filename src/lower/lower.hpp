@@ -12,7 +12,7 @@ Program lower(const plan::Plan&);
 plan::LayerTime task_time(const plan::Plan&, std::span<const plan::Layer>,
                           std::span<const plan::TileTask>, bool through_dram);
 
-/// make_plan with that time, or without cores or cascades where the whole takes less so.
+/// make_plan with the times of the simulator.
 plan::Plan timed_plan(const Placement&, plan::PlanOptions = {});
 
 /// The same program with added stores and waits, so that the output of every layer's every stage

@@ -16,6 +16,18 @@ std::string shown(const Slots& s) {
   return out;
 }
 
+std::string_view shown(Split s) {
+  switch (s) {
+    case Split::none:
+      break;
+    case Split::pixels:
+      return ", cores by pixels";
+    case Split::channels:
+      return ", cores by channels";
+  }
+  return "";
+}
+
 /// Bytes that the smallest tile of the layer takes.
 std::uint64_t least_bytes(const Plan& plan, const Layer& layer) {
   std::uint64_t low = 1, high = std::uint64_t{1} << 31;
@@ -51,25 +63,13 @@ void enter(Plan& plan, const ChosenCascade& c, const Grouping& grouping, const T
   }
 }
 
-}  // namespace
-
-FormNode form_node(const Plan& p, const Stage& s) {
-  return {p.placement.graph, p.placement.graph.nodes[s.node], s.spec, s.in, s.out};
-}
-
-ValueId layer_result(const Plan& p, const Layer& l) {
-  return form_node(p, l.stages.back()).result();
-}
-
-Plan make_plan(Placement placement, const PlanOptions& options) {
-  Plan plan;
-  plan.placement = std::move(placement);
+/// Groups the nodes into layers and gives each its tiling. Nodes that do not fit together are taken
+/// apart, and those that do not fit alone go to the CPU.
+Grouping tile(Plan& plan, const Uses& uses, const PlanOptions& options, std::uint32_t cores) {
   const Machine& machine = plan.placement.target.machine;
   plan.sram_bytes = options.sram_bytes > 0 ? std::min(options.sram_bytes, machine.sram_bytes)
                                            : machine.sram_bytes;
-  const std::uint32_t cores = options.cores ? std::min(most_cores, machine.cores) : 1;
-  const Uses uses(plan.placement.graph);
-  std::set<std::size_t> apart;  // nodes that do not fit together with others
+  std::set<std::size_t> apart;
   Grouping grouping;
   for (bool again = true; again;) {
     again = false;
@@ -95,13 +95,11 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
       }
     }
   }
-  std::vector<ChosenCascade> cascades;
-  if (options.cascade && options.time)
-    cascades = choose_cascades(plan, grouping, uses, options.time, cores);
-  for (ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
-  if (!cascades.empty()) place_buffers(plan);
-  plan.tasks.clear();
-  plan.items.clear();
+  return grouping;
+}
+
+/// Layers one after the other; the cascades' tasks stand where their first layer does.
+void put_in_order(Plan& plan, const Grouping& grouping, std::vector<ChosenCascade> cascades) {
   const auto add = [&](std::vector<TileTask> tasks, std::size_t first_layer) {
     for (TileTask& task : tasks) {
       task.layer += static_cast<std::uint32_t>(first_layer);
@@ -121,7 +119,48 @@ Plan make_plan(Placement placement, const PlanOptions& options) {
     else if (step.index == cascades[next].what.first)
       add(std::move(cascades[next].tasks), step.index);
   }
-  return plan;
+}
+
+}  // namespace
+
+FormNode form_node(const Plan& p, const Stage& s) {
+  return {p.placement.graph, p.placement.graph.nodes[s.node], s.spec, s.in, s.out};
+}
+
+ValueId layer_result(const Plan& p, const Layer& l) {
+  return form_node(p, l.stages.back()).result();
+}
+
+Plan make_plan(const Placement& placement, const PlanOptions& options) {
+  check(!options.time == !options.total, "a timer of tasks without one of plans");
+  const Machine& machine = placement.target.machine;
+  const Uses uses(placement.graph);
+  std::vector<Plan> plans;
+  for (const std::uint32_t cores : {std::min(most_cores, machine.cores), 1u}) {
+    if (cores > 1 && (!options.cores || !options.time)) continue;
+    if (machine.cores == 1 && !plans.empty()) break;
+    Plan plan;
+    plan.placement = placement;
+    const Grouping grouping = tile(plan, uses, options, cores);
+    Plan plain = plan;
+    put_in_order(plain, grouping, {});
+    if (!options.time) return plain;
+    if (options.cascade) {
+      std::vector<ChosenCascade> cascades =
+          choose_cascades(plan, grouping, uses, options.time, cores);
+      for (const ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
+      if (!cascades.empty()) {
+        place_buffers(plan);
+        put_in_order(plan, grouping, std::move(cascades));
+        plans.push_back(std::move(plan));
+      }
+    }
+    plans.push_back(std::move(plain));
+  }
+  if (plans.size() == 1) return std::move(plans.front());
+  std::vector<double> ns;
+  for (const Plan& p : plans) ns.push_back(options.total(p));
+  return std::move(plans[static_cast<std::size_t>(std::ranges::min_element(ns) - ns.begin())]);
 }
 
 std::uint32_t Plan::sram_peak() const {
@@ -155,12 +194,12 @@ std::string print(const Plan& p) {
       out += fmt::format(" {} as {}", describe(g.nodes[s.node]), s.form->name);
     const Tiling& t = l.tiling;
     out += fmt::format(
-        "\n     {} tasks of {} x {} x {} from {} channels{}, {:.1f} us alone\n     busy: mac "
+        "\n     {} tasks of {} x {} x {} from {} channels{}{}, {:.1f} us alone\n     busy: mac "
         "{:.1f}, "
         "vector {:.1f}, dma in {:.1f}, dma out {:.1f} us\n",
         tasks, t.rows, t.columns, t.channels, t.in_channels,
-        t.weights_outer ? ", weights outside" : "", l.time.total * 1e-3, l.time.mac * 1e-3,
-        l.time.vector * 1e-3, l.time.dma_in * 1e-3, l.time.dma_out * 1e-3);
+        t.weights_outer ? ", weights outside" : "", shown(l.split), l.time.total * 1e-3,
+        l.time.mac * 1e-3, l.time.vector * 1e-3, l.time.dma_in * 1e-3, l.time.dma_out * 1e-3);
     out += "    ";
     for (const Stage& s : l.stages) {
       for (std::size_t i = 0; i < s.operands.size(); i++)

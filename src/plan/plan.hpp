@@ -149,6 +149,10 @@ struct PlanOptions {
   /// Decides between the best few tilings of a layer, and gives its time. Null: the estimate that
   /// the search goes by.
   TaskTimer time;
+  /// Nanoseconds of a whole plan; with `time`. What pays for a few layers alone may cost the whole,
+  /// as those that follow load later: of plans with cascades and cores, and without, the best is
+  /// taken.
+  std::function<double(const Plan&)> total;
 };
 
 /// What a plan does to be faster than one layer after the other, and what turns it off.
@@ -164,7 +168,7 @@ inline constexpr Mechanism mechanisms[] = {
 
 /// Plans a placement. Nodes for which no tile fits into the SRAM are moved to the CPU with that
 /// reason.
-Plan make_plan(Placement, const PlanOptions& = {});
+Plan make_plan(const Placement&, const PlanOptions& = {});
 
 /// Cores that plans use.
 inline constexpr std::uint32_t most_cores = 4;

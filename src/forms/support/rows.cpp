@@ -34,6 +34,10 @@ void row_limits(const FormNode& n, Reasons& out) {
        str("transpose '", x.name, "' so that the rows run along axis ", images ? 1 : rank - 1)});
 }
 
+std::vector<Operand> row_operands(const FormSpec& s) {
+  return {{.input = s.data}, {.source = Operand::Source::made}};
+}
+
 TileRules row_rules(const FormNode& n, const Machine&) {
   return {.channel_grain = n.out.c, .whole_channels = true};
 }

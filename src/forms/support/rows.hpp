@@ -10,6 +10,9 @@ std::optional<AxisOrder> row_order(const FormNode&);
 /// The spec's axis must be one that some walk has as its channels.
 void row_limits(const FormNode&, Reasons&);
 
+/// The walked rows, and what the form makes for them.
+std::vector<Operand> row_operands(const FormSpec&);
+
 /// A tile has all channels.
 TileRules row_rules(const FormNode&, const Machine&);
 
