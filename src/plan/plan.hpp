@@ -157,13 +157,13 @@ struct PlanOptions {
 
 /// What a plan does to be faster than one layer after the other, and what turns it off.
 struct Mechanism {
-  std::string_view name, doc;
+  std::string_view name;
   bool PlanOptions::*on;
 };
 inline constexpr Mechanism mechanisms[] = {
-    {"fusion", "element-wise nodes work on the tile that the node before made", &PlanOptions::fuse},
-    {"cascades", "layers hand each other stripes in SRAM", &PlanOptions::cascade},
-    {"cores", "the tiles of a layer are shared out to the cores", &PlanOptions::cores},
+    {"fusion", &PlanOptions::fuse},       // element-wise nodes work on the tile made before
+    {"cascades", &PlanOptions::cascade},  // layers hand each other stripes in SRAM
+    {"cores", &PlanOptions::cores},       // the tiles of a layer are shared out to the cores
 };
 
 /// Plans a placement. Nodes for which no tile fits into the SRAM are moved to the CPU with that

@@ -55,6 +55,8 @@ std::uint8_t level(std::int64_t sum) {
   return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> weight_bits, 0, 255));
 }
 
+bool counts_channels(const Dim& d) { return d.known() && (d.value == 1 || d.value == 3); }
+
 /// Where the numbers of a picture go.
 struct Place {
   bool nchw = true;
@@ -70,15 +72,10 @@ Place place_for(const TensorType& input, const Image& image, ImageOptions::Layou
   const int lead = input.rank() - 3;
   if (lead == 1 && dim(0).known() && dim(0).value != 1)
     fail(Code::bad_argument, name, ": one picture does not fill a batch of ", dim(0).value);
-  const auto is_channels = [&](int i) {
-    return dim(i).known() && (dim(i).value == 1 || dim(i).value == 3);
-  };
-  const auto may_be_channels = [&](int i) { return is_channels(i) || !dim(i).known(); };
   Place p;
-  p.nchw = layout == ImageOptions::Layout::nchw || (layout == ImageOptions::Layout::automatic &&
-                                                    (is_channels(lead) || !is_channels(lead + 2)));
+  p.nchw = channels_first(input, layout);
   const int c = p.nchw ? lead : lead + 2, h = p.nchw ? lead + 1 : lead, w = h + 1;
-  if (!may_be_channels(c))
+  if (dim(c).known() && !counts_channels(dim(c)))
     fail(Code::bad_argument, name, ": an input of type ", print(input),
          " has no axis of 1 or 3 channels where ", p.nchw ? "nchw" : "nhwc", " has it");
   p.channels = dim(c).known() ? dim(c).value : 3;
@@ -118,11 +115,17 @@ Image fitted(const Image& image, const Place& p, const ImageOptions& o) {
   return out;
 }
 
-float number(const std::vector<float>& list, std::int64_t channel) {
-  return list[list.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+}  // namespace
+
+bool channels_first(const TensorType& input, ImageOptions::Layout layout) {
+  if (layout != ImageOptions::Layout::automatic) return layout == ImageOptions::Layout::nchw;
+  const std::size_t last = input.dims.size() - 1;
+  return counts_channels(input.dims[last - 2]) || !counts_channels(input.dims[last]);
 }
 
-}  // namespace
+float channel_number(const std::vector<float>& list, std::int64_t channel) {
+  return list[list.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+}
 
 Image resize_image(const Image& from, double x, double y, double width, double height,
                    std::int64_t to_width, std::int64_t to_height) {
@@ -185,7 +188,8 @@ Tensor image_tensor(const Image& image, const TensorType& input, const ImageOpti
             if constexpr (std::is_same_v<T, std::uint8_t>)
               out[at] = static_cast<std::uint8_t>(pixel);
             else
-              out[at] = T((static_cast<float>(pixel) - number(o.mean, c)) / number(o.std, c));
+              out[at] = T((static_cast<float>(pixel) - channel_number(o.mean, c)) /
+                          channel_number(o.std, c));
           }
         }
       });

@@ -32,6 +32,13 @@ struct Image {
   std::vector<std::uint8_t> rgb;
 };
 
+/// Whether the channels of an input of rank 3 or 4 come before its rows: as the options say, or as
+/// its type tells, by an axis of 1 or 3.
+bool channels_first(const TensorType& input, ImageOptions::Layout);
+
+/// The number of `mean` or `std` for a channel.
+float channel_number(const std::vector<float>& list, std::int64_t channel);
+
 /// True for the first bytes of a PNG or JPEG file.
 bool is_image(std::span<const std::byte>);
 

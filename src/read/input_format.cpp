@@ -43,24 +43,17 @@ class Formatter {
  private:
   using Layout = InputFormat::Layout;
 
-  static bool channels(const TensorType& t, std::size_t axis) {
-    return t.dims[axis].known() && (t.dims[axis].value == 1 || t.dims[axis].value == 3);
-  }
-  bool is_nchw(const TensorType& t) const {
-    if (numbers_.layout != ImageOptions::Layout::automatic)
-      return numbers_.layout == ImageOptions::Layout::nchw;
-    return channels(t, 1) || !channels(t, 3);
-  }
   bool is_picture(const TensorType& t) const {
-    return t.dtype == DType::f32 && !t.quantised() && t.ranked && t.rank() == 4 &&
-           channels(t, is_nchw(t) ? 1 : 3);
+    if (t.dtype != DType::f32 || t.quantised() || !t.ranked || t.rank() != 4) return false;
+    const Dim channels = t.dims[channels_first(t, numbers_.layout) ? 1 : 3];
+    return channels.known() && (channels.value == 1 || channels.value == 3);
   }
 
   /// Input i takes the new format; what read the old one reads what is made of it.
   void convert(std::size_t i) {
     const ValueId old = out_.inputs[i];
     const TensorType type = out_[old].type;
-    model_nchw_ = is_nchw(type);
+    model_nchw_ = channels_first(type, numbers_.layout);
     given_nchw_ = format_.layout == Layout::model ? model_nchw_ : format_.layout == Layout::nchw;
     channels_ = type.dims[model_nchw_ ? 1 : 3].value;
     check_numbers();
@@ -88,10 +81,11 @@ class Formatter {
       if (!(s > 0) || !std::isfinite(s))
         fail(Code::bad_argument, "--std: numbers above 0 expected, found ", s);
   }
-  double mean(std::int64_t c) const { return number(numbers_.mean, c); }
-  double deviation(std::int64_t c) const { return number(numbers_.std, c); }
-  static double number(const std::vector<float>& list, std::int64_t c) {
-    return static_cast<double>(list[list.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
+  double mean(std::int64_t c) const {
+    return static_cast<double>(channel_number(numbers_.mean, c));
+  }
+  double deviation(std::int64_t c) const {
+    return static_cast<double>(channel_number(numbers_.std, c));
   }
 
   void read_bytes(ValueId in, ValueId old) {

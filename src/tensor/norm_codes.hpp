@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tensor/quant.hpp"
 #include "tensor/requantise.hpp"
 
 namespace longshore {
@@ -21,6 +22,15 @@ struct NormCodes {
   float out_scale = 1;
   std::int32_t out_zero = 0, lowest = -128, highest = 127;
 };
+
+/// Of per-tensor quantisations, whose first scale and zero point count.
+template <class Quant>
+NormCodes norm_codes(const Quant& in, const Quant& out, DType made, float epsilon,
+                     bool subtract_mean) noexcept {
+  const CodeRange range = code_range(made);
+  return {in.scale[0],  in.zero_point[0],  epsilon,      subtract_mean,
+          out.scale[0], out.zero_point[0], range.lowest, range.highest};
+}
 
 /// What the codes' differences, times count if the mean is subtracted, are multiplied by.
 /// `sum` and `squares` are those of the row's q - in_zero.

@@ -52,12 +52,16 @@ class Dump {
   int count_ = 0;
 };
 
+std::string mechanism_names() {
+  std::string out;
+  for (const plan::Mechanism& m : plan::mechanisms) out += str(out.empty() ? "" : " or ", m.name);
+  return out;
+}
+
 const plan::Mechanism& mechanism(const std::string& name) {
   const auto* found = std::ranges::find(plan::mechanisms, name, &plan::Mechanism::name);
   if (found != std::end(plan::mechanisms)) return *found;
-  std::string all;
-  for (const plan::Mechanism& m : plan::mechanisms) all += str(all.empty() ? "" : " or ", m.name);
-  fail(Code::bad_argument, "--without ", name, ": ", all, " expected");
+  fail(Code::bad_argument, "--without ", name, ": ", mechanism_names(), " expected");
 }
 
 /// Options that mean nothing for this target or file.
@@ -145,7 +149,7 @@ std::function<int()> setup(CommandLine& app) {
       .not_empty();
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
   app.add_option("--without", o->without,
-                 "Plans for the NPU without cascades, cores or fusion, to see what each gains")
+                 str("Plans for the NPU without ", mechanism_names(), ", to see what each gains"))
       .one_at_a_time();
   app.add_flag("--layers", o->layers, "Lists every node, not the dearest and the fallbacks alone");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");

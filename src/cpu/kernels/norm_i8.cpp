@@ -3,7 +3,6 @@
 #include "cpu/bind.hpp"
 #include "cpu/requantise.inner.hpp"
 #include "tensor/norm_codes.hpp"
-#include "tensor/quant.hpp"
 
 namespace longshore::kernels {
 namespace {
@@ -71,12 +70,8 @@ std::unique_ptr<BoundKernel> bind(const BindRequest& r) {
   if (count < 1 || count > most_norm_row || !fits(r.input(1)) ||
       (r.input(2).present() && !fits(r.input(2))))
     return nullptr;
-  const CodeRange range = code_range(y.dtype);
-  NormCodes n{.in_scale = x.quant.scale[0], .in_zero = x.quant.zero_point[0]};
-  n.epsilon = r.attributes.real("epsilon", 1e-5f);
-  n.subtract_mean = r.name == "LayerNormalization";
-  n.out_scale = y.quant.scale[0], n.out_zero = y.quant.zero_point[0];
-  n.lowest = range.lowest, n.highest = range.highest;
+  const NormCodes n = norm_codes(x.quant, y.quant, y.dtype, r.attributes.real("epsilon", 1e-5f),
+                                 r.name == "LayerNormalization");
   return std::make_unique<NormBytes>(inner<Requantise>("requantise", r.isa), n,
                                      x.dtype == DType::i8, x.shape.product(0, axis), count);
 }

@@ -30,12 +30,8 @@ Status eval_norm_quantised(const OpDef& op, EvalContext& c, bool subtract_mean, 
     return eval_dequantised(op, c);
   MutableView y;
   LONGSHORE_TRY(c.output(0, x.shape, y));
-  const CodeRange range = code_range(y.dtype);
-  NormCodes n{.in_scale = x.quant.scale[0], .in_zero = x.quant.zero_point[0]};
-  n.epsilon = c.attributes.real("epsilon", 1e-5f);
-  n.subtract_mean = subtract_mean;
-  n.out_scale = to.scale[0], n.out_zero = to.zero_point[0];
-  n.lowest = range.lowest, n.highest = range.highest;
+  const NormCodes n =
+      norm_codes(x.quant, to, y.dtype, c.attributes.real("epsilon", 1e-5f), subtract_mean);
   const float* biases = added.present() ? added.as<float>() : nullptr;
   visit_type(Bytes{}, x.dtype, [&]<class In>() {
     visit_type(Bytes{}, y.dtype, [&]<class Out>() {

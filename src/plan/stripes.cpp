@@ -1,0 +1,289 @@
+#include "plan/stripes.hpp"
+
+#include <numeric>
+
+#include "plan/slot_turns.hpp"
+
+namespace longshore::plan {
+namespace {
+
+using forms::Operand;
+using forms::round_up;
+using forms::sram_alignment;
+using forms::tile_shape;
+
+/// A tensor that stays in SRAM.
+struct Kept {
+  std::int64_t row = 0, pixel = 0, element = 1, rows = 0;  // strides and element in bytes
+  std::vector<std::uint32_t> addresses;
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(rows * row); }
+};
+
+class Striper {
+ public:
+  Striper(const Plan& plan, std::span<const Layer> layers, std::span<const std::size_t> links)
+      : plan_(plan), m_(plan.placement.target.machine), layers_(layers), links_(links) {}
+
+  /// The first channels that fit, halved where the most weights are; nothing if none do.
+  std::optional<Stripes> fitted(StripeCut cut) {
+    cut.channels.clear();
+    for (const Layer& l : layers_) cut.channels.push_back(l.stages.front().out.c);
+    for (;;) {
+      std::optional<Stripes> built = build(cut);
+      if (!built || built->bytes <= plan_.sram_bytes) return built;
+      std::size_t widest = layers_.size();
+      std::uint64_t most = 0;
+      for (std::size_t k = 0; k < layers_.size(); k++) {
+        const std::uint64_t bytes = weight_bytes(built->layers[k]);
+        if (bytes > most && cut.channels[k] > grain(k)) most = bytes, widest = k;
+      }
+      if (widest == layers_.size()) return {};
+      cut.channels[widest] =
+          std::max(grain(widest), round_up(cut.channels[widest] / 2, grain(widest)));
+    }
+  }
+
+ private:
+  const Stage& head(std::size_t k) const { return layers_[k].stages.front(); }
+  /// Blocks of channels begin at aligned addresses of the tensor that they are a part of.
+  std::int64_t grain(std::size_t k) const {
+    const forms::TileRules r = rules(k);
+    const std::int64_t least = std::lcm(r.channel_grain, sram_alignment(m_));
+    return r.whole_channels ? head(k).out.c : std::min(head(k).out.c, least);
+  }
+  forms::TileRules rules(std::size_t k) const {
+    return head(k).form->rules(form_node(plan_, head(k)), m_);
+  }
+  static std::uint64_t weight_bytes(const Layer& l) {
+    std::uint64_t sum = 0;
+    for (const StageOperand& o : l.stages.front().operands)
+      if (o.what.source == Operand::Source::packed)
+        sum += std::uint64_t{o.slots.bytes} * o.slots.addresses.size();
+    return sum;
+  }
+
+  /// Fills `stripes_`: the last layer's rows in equal parts, and of each layer before the rows that
+  /// these need. Rows that nobody needs are computed all the same, as without a cascade.
+  bool find_stripes(std::int64_t count) {
+    const std::int64_t height = layers_.back().stages.front().out.h;
+    stripes_.assign(static_cast<std::size_t>(count), std::vector<Span>(layers_.size()));
+    for (std::int64_t s = 0; s < count; s++)
+      stripes_[static_cast<std::size_t>(s)].back() = {height * s / count, height * (s + 1) / count};
+    for (std::size_t k = layers_.size() - 1; k > 0; k--) {
+      const Stage& after = head(k);
+      std::int64_t made = 0;
+      for (std::vector<Span>& spans : stripes_) {
+        const Box box{0, spans[k], {0, after.out.w}, {0, after.out.c}};
+        Span& rows = spans[k - 1];
+        rows = after.form->reach(form_node(plan_, after), links_[k], tile(k, box)).h;
+        if (rows.size() <= 0) return false;
+        rows.from = std::min(rows.from, made);
+        made = rows.to = std::max(rows.to, made);
+      }
+      stripes_.back()[k - 1].to = head(k - 1).out.h;
+    }
+    return true;
+  }
+  TileBox tile(std::size_t k, const Box& box) const {
+    TileBox t{box, {}};
+    if (rules(k).sums_channels) t.over.c = {0, head(k).in.c};
+    return t;
+  }
+
+  /// A tile in its turn.
+  struct Turn {
+    std::size_t layer;
+    std::size_t stripe;
+    TileBox box;
+  };
+
+  bool cut_up(const StripeCut& cut) {
+    turns_.clear();
+    if (!find_stripes(cut.stripes)) return false;
+    for (std::size_t s = 0; s < stripes_.size(); s++) {
+      const std::vector<Span>& spans = stripes_[s];
+      for (std::size_t k = 0; k < layers_.size(); k++) {
+        const bool end = k == 0 || k + 1 == layers_.size();
+        const Stage& h = head(k);
+        const std::int64_t channels = cut.channels[k];
+        std::int64_t step = forms::divide_up(spans[k].size(), end ? cut.pieces : 1);
+        if (m_.accumulators > 0 && h.form->queue == Queue::mac)
+          step = std::min(step, m_.accumulators / (h.out.w * channels));
+        if (step < 1) return false;
+        for (std::int64_t c = 0; c < h.out.c; c += channels)
+          for (std::int64_t y = spans[k].from; y < spans[k].to; y += step)
+            turns_.push_back({k, s,
+                              tile(k, {0,
+                                       {y, std::min(spans[k].to, y + step)},
+                                       {0, h.out.w},
+                                       {c, std::min(h.out.c, c + channels)}})});
+      }
+    }
+    return true;
+  }
+
+  /// `bytes` in as many slots as take turns: two, or one where all hold the same.
+  void size(Slots& s, std::int64_t bytes, bool several) const {
+    s.bytes = static_cast<std::uint32_t>(round_up(bytes, sram_alignment(m_)));
+    s.addresses.assign(several ? 2 : 1, 0);
+  }
+
+  void size_layer(Layer& l, std::size_t k, const StripeCut& cut) const {
+    Tiling& t = l.tiling;
+    t = {1, head(k).out.w, cut.channels[k], head(k).in.c, true};
+    std::size_t tiles = 0;
+    for (const Turn& turn : turns_)
+      if (turn.layer == k) t.rows = std::max(t.rows, turn.box.out.h.size()), tiles++;
+    if (!rules(k).sums_channels) t.in_channels = t.channels;
+    l.accumulators = {};
+    for (std::size_t i = 0; i < l.stages.size(); i++) {
+      Stage& s = l.stages[i];
+      const FormNode n = form_node(plan_, s);
+      for (std::size_t o = 0; o < s.operands.size(); o++) {
+        StageOperand& operand = s.operands[o];
+        operand.slots = {};
+        if (operand.chained || operand.what.source == Operand::Source::inside) continue;
+        if (k > 0 && i == 0 && o == links_[k]) continue;
+        std::optional<Box> first;
+        bool several = false;
+        std::int64_t most = 0;
+        for (const Turn& turn : turns_) {
+          if (turn.layer != k) continue;
+          const Box box = s.form->reach(n, o, turn.box);
+          if (!first) first = box;
+          several |= box != *first;
+          if (operand.what.source == Operand::Source::value)
+            most = std::max(
+                most, tile_shape(m_, box, n.element_bytes(n.input(operand.what.input))).bytes());
+        }
+        if (operand.what.source != Operand::Source::value) most = s.form->slot_bytes(n, o, t, m_);
+        size(operand.slots, most, several);
+      }
+      s.result = {};
+      if (i + 1 == l.stages.size() && k + 1 < layers_.size()) continue;  // kept
+      std::int64_t most = 0;
+      for (const Turn& turn : turns_)
+        if (turn.layer == k)
+          most = std::max(most, tile_shape(m_, turn.box.out, n.element_bytes(n.result())).bytes());
+      size(s.result, most, tiles > 1);
+    }
+  }
+
+  std::optional<Stripes> build(const StripeCut& cut) {
+    if (!cut_up(cut)) return {};
+    Stripes out;
+    out.layers.assign(layers_.begin(), layers_.end());
+    std::vector<Kept> kept(layers_.size() - 1);
+    std::uint64_t at = 0;
+    for (std::size_t k = 0; k < layers_.size(); k++) {
+      size_layer(out.layers[k], k, cut);
+      assign_slots(out.layers[k], m_, std::numeric_limits<std::uint32_t>::max(), false);
+      move_slots(out.layers[k], at);
+      at += slot_bytes(out.layers[k]);
+      if (k + 1 == layers_.size()) break;
+      const FormNode n = form_node(plan_, layers_[k].stages.back());
+      Kept& t = kept[k];
+      t.element = n.element_bytes(n.result());
+      const forms::TileShape shape = tile_shape(m_, 1, n.out.w, n.out.c, t.element);
+      t.pixel = shape.pixel_stride, t.row = shape.row_stride();
+      for (const std::vector<Span>& spans : stripes_) t.rows = std::max(t.rows, spans[k].size());
+      for (std::size_t i = 0;
+           i < std::min<std::size_t>(cut.turns, (stripes_.size() + cut.cores - 1) / cut.cores);
+           i++) {
+        t.addresses.push_back(static_cast<std::uint32_t>(at));
+        at += static_cast<std::uint64_t>(
+            round_up(static_cast<std::int64_t>(t.bytes()), sram_alignment(m_)));
+      }
+    }
+    out.bytes = at;
+    if (at <= plan_.sram_bytes) tasks(out, kept, cut);
+    return out;
+  }
+
+  void tasks(Stripes& out, const std::vector<Kept>& kept, const StripeCut& cut) const {
+    struct Held {  // by a core's slots, by layer
+      std::vector<std::vector<SlotTurns>> operands, results;
+    };
+    std::vector<Held> cores(cut.cores);
+    for (Held& h : cores) {
+      h.operands.resize(layers_.size()), h.results.resize(layers_.size());
+      for (std::size_t k = 0; k < layers_.size(); k++)
+        for (const Stage& s : out.layers[k].stages) {
+          h.results[k].emplace_back(s.result);
+          for (const StageOperand& o : s.operands) h.operands[k].emplace_back(o.slots);
+        }
+    }
+    for (const Turn& turn : turns_) {
+      const Layer& l = out.layers[turn.layer];
+      const std::vector<Span>& spans = stripes_[turn.stripe];
+      TileTask task;
+      task.core = static_cast<std::uint8_t>(turn.stripe % cut.cores);
+      Held& held = cores[task.core];
+      const std::size_t round = turn.stripe / cut.cores;  // of this core's stripes
+      task.layer = static_cast<std::uint32_t>(turn.layer);
+      task.box = turn.box;
+      const bool stays = turn.layer + 1 < layers_.size();
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < l.stages.size(); i++) {
+        const Stage& s = l.stages[i];
+        const FormNode n = form_node(plan_, s);
+        if (stays && i + 1 == l.stages.size()) {
+          const TileTask::Place place =
+              inside(kept[turn.layer], round, spans[turn.layer].from, turn.box.out);
+          task.results.push_back(place.address);
+          task.result_strides = place.strides;
+        } else {
+          task.results.push_back(held.results[turn.layer][i].next());
+        }
+        for (std::size_t o = 0; o < s.operands.size(); o++, at++) {
+          const Box box = s.operands[o].chained ? Box{} : s.form->reach(n, o, turn.box);
+          if (s.operands[o].chained)
+            task.operands.push_back({task.results[i - 1], true});
+          else if (turn.layer > 0 && i == 0 && o == links_[turn.layer])
+            task.operands.push_back(
+                inside(kept[turn.layer - 1], round, spans[turn.layer - 1].from, box));
+          else if (s.operands[o].what.source == Operand::Source::inside)
+            task.operands.push_back({task.results.back(), false});
+          else
+            task.operands.push_back(held.operands[turn.layer][at].take(box));
+        }
+      }
+      task.stored = !stays;
+      out.tasks.push_back(std::move(task));
+    }
+  }
+
+  static TileTask::Place inside(const Kept& t, std::size_t round, std::int64_t first_row,
+                                const Box& box) {
+    const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
+    return {
+        t.addresses[round % t.addresses.size()] +
+            u32((box.h.from - first_row) * t.row + box.w.from * t.pixel + box.c.from * t.element),
+        true,
+        {u32(t.row), u32(t.pixel)}};
+  }
+
+  static void move_slots(Layer& l, std::uint64_t by) {
+    for (Stage& s : l.stages) {
+      for (StageOperand& o : s.operands)
+        for (std::uint32_t& a : o.slots.addresses) a += static_cast<std::uint32_t>(by);
+      for (std::uint32_t& a : s.result.addresses) a += static_cast<std::uint32_t>(by);
+    }
+  }
+
+  const Plan& plan_;
+  const Machine& m_;
+  std::span<const Layer> layers_;
+  std::span<const std::size_t> links_;
+  std::vector<std::vector<Span>> stripes_;  // rows of each layer
+  std::vector<Turn> turns_;
+};
+
+}  // namespace
+
+std::optional<Stripes> fit_stripes(const Plan& plan, std::span<const Layer> layers,
+                                   std::span<const std::size_t> links, StripeCut cut) {
+  return Striper(plan, layers, links).fitted(std::move(cut));
+}
+
+}  // namespace longshore::plan
