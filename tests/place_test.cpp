@@ -178,6 +178,83 @@ TEST(Place, ALoneCheapNodeStaysOnTheCpu) {
   EXPECT_EQ(place(g, t, {.by_price = false}).nodes[0].unit(), "npu");
 }
 
+/// Two tables with a chain between them that no NPU runs, or that one does.
+Graph two_tables(std::string_view between) {
+  return parse(str("(x: i8[1,8,16,16] q(0.1, 0)) { a: i8[1,8,16,16] q(0.01, 0) = Sigmoid(x) ",
+                   between, " y: i8[1,8,16,16] q(0.01, 0) = Tanh(b) return y }"));
+}
+
+TEST(Place, AUnitThatIsGivenHoldsWhateverItCosts) {
+  const Target t = load_target("rk3588-like");
+  const Graph g = two_tables("b: i8[1,8,16,16] q(0.01, 0) = Relu(a)");
+  const Placement npu = place(g, t, {.forced = {{1, true}}});
+  EXPECT_FALSE(place(g, t).nodes[1].on_npu());
+  EXPECT_TRUE(npu.nodes[1].on_npu());
+  const Placement cpu = place(g, t, {.by_price = false, .forced = {{1, false}}});
+  EXPECT_TRUE(cpu.nodes[0].on_npu());
+  EXPECT_FALSE(cpu.nodes[1].on_npu());
+  ASSERT_EQ(cpu.nodes[1].reasons().size(), 1u);
+  EXPECT_EQ(cpu.nodes[1].reasons()[0].text, "it is forced to the CPU");
+}
+
+TEST(Place, AUnitThatCannotRunTheNodeIsRefusedWithAllReasons) {
+  try {
+    place(conv(17, 5), load_target("shore-1"), {.forced = {{0, true}}});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::unsupported);
+    EXPECT_THAT(e.what(), HasSubstr("'conv' (Conv) cannot run on the NPU of shore-1: kernel_h is "
+                                    "17; the target allows 1 to 16 (shore-1.toml:"));
+    EXPECT_THAT(e.what(), HasSubstr("; stride_w is 5"));
+  }
+}
+
+/// Microseconds of the model as placed, by the prices that the placement goes by.
+double placed_us(const Placement& p) {
+  double us = 0;
+  std::vector<bool> to_npu(p.graph.values.size()), to_cpu(p.graph.values.size());
+  for (std::size_t i = 0; i < p.nodes.size(); i++) {
+    us += p.nodes[i].option().us;
+    for (ValueId v : p.graph.nodes[i].inputs)
+      if (v != no_value) (p.nodes[i].on_npu() ? to_npu : to_cpu)[index(v)] = true;
+  }
+  for (ValueId v : p.graph.outputs) to_cpu[index(v)] = true;
+  for (std::size_t i = 0; i < p.graph.values.size(); i++) {
+    const auto v = ValueId(i);
+    if (p.graph.constant(v)) continue;
+    const int def = p.graph[v].def;
+    const bool made = def >= 0 && p.nodes[static_cast<std::size_t>(def)].on_npu();
+    if (made ? to_cpu[i] : to_npu[i]) us += move_price_us(p.graph, v, p.target.machine, made);
+  }
+  return us;
+}
+
+// Nets without a body of multiply-accumulates, whose CPU price counts as it is.
+TEST(Place, NoOtherPlacementIsCheaper) {
+  const Target t = load_target("shore-1");
+  int mixed = 0;
+  for (const std::int64_t size : {16, 64, 112, 160, 224, 320}) {
+    const std::string type = str("i8[1,8,", size, ",", size, "] q(0.05, 0)");
+    const Graph g = parse(
+        str("(x: ", type, ") { a: ", type, " = Sigmoid(x) b: ", type, " = Tanh(a) c: ", type,
+            " = HardSwish(b) d: ", type, " = Sigmoid(c) e: ", type, " = Add(d, a) f: ", type,
+            " = Softmax(e, axis=3) h: ", type, " = Add(f, a) k: i8[1,8,", size / 2, ",", size / 2,
+            "] q(0.05, 0) = MaxPool(h, kernel_shape=[2,2], strides=[2,2]) return k, b }"));
+    const Placement best = place(g, t);
+    const double least = placed_us(best);
+    int npu = 0;
+    for (const NodePlacement& n : best.nodes) npu += n.on_npu();
+    mixed += npu > 0 && npu < static_cast<int>(g.nodes.size());
+    for (unsigned bits = 0; bits < 1u << g.nodes.size(); bits++) {
+      PlaceOptions o{.by_price = false};
+      for (std::size_t i = 0; i < g.nodes.size(); i++)
+        if ((bits >> i & 1) == 0) o.forced[i] = false;
+      EXPECT_LE(least, placed_us(place(g, t, o)) * (1 + 1e-9)) << size << ": " << bits;
+    }
+  }
+  EXPECT_GT(mixed, 0);
+}
+
 TEST(Place, ANodeThatFitsNoSramGoesToTheCpuWithThatReason) {
   const plan::Plan p = plan::make_plan(
       place(conv(16, 4), load_target("shore-1"), {.by_price = false}), {.sram_bytes = 256});

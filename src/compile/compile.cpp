@@ -32,7 +32,7 @@ Compiled::~Compiled() = default;
 
 namespace {
 
-/// Of nodes, outputs and operators, that --keep-float may name.
+/// Of nodes, outputs and operators, that --keep-float and --force may name.
 std::vector<std::string> names_in(const Graph& g) {
   std::vector<std::string> out;
   for (const Node& n : g.nodes) {
@@ -124,26 +124,28 @@ class Compiler {
     show("quantised", [&] { return summary(c_.graph); });
   }
 
-  /// Names that match nothing would be ignored in silence.
   void check_exclude() {
     if (o_.numbers.exclude.empty()) return;
     const Graph prepared = prepare_for_quantisation(
         c_.optimised, [](const Node& n) { return n.op->quant != Quant::none; });
-    for (const std::string& name : o_.numbers.exclude) {
-      if (names_a_node(c_.optimised, name) || names_a_node(prepared, name)) continue;
-      if (names_a_node(c_.imported, name))
-        fail(Code::bad_argument, "--keep-float ", name,
-             ": the optimiser took that node into another one; `inspect --optimise --text` shows "
-             "those that there are");
-      std::vector<std::string> names = names_in(c_.optimised);
-      const auto known = std::ranges::any_of(ops::all(), [&](const OpDef* op) {
-        return name == op->name || name == qualified_name(*op);
-      });
-      if (!known)
-        fail(Code::bad_argument, "--keep-float ", name,
-             ": no node, value or operator of the model has that name", near_names(name, names));
-      c_.warnings.push_back(str("--keep-float ", name, ": the model has no such operator"));
-    }
+    for (const std::string& name : o_.numbers.exclude)
+      if (!names_a_node(c_.optimised, name) && !names_a_node(prepared, name))
+        refuse_name(str("--keep-float ", name), name, c_.optimised);
+  }
+
+  /// Names that match nothing would be ignored in silence.
+  void refuse_name(const std::string& option, const std::string& name, const Graph& g) {
+    if (names_a_node(c_.imported, name))
+      fail(Code::bad_argument, option,
+           ": the optimiser took that node into another one; `inspect --optimise --text` shows "
+           "those that there are");
+    const bool known = std::ranges::any_of(ops::all(), [&](const OpDef* op) {
+      return name == op->name || name == qualified_name(*op);
+    });
+    if (!known)
+      fail(Code::bad_argument, option, ": no node, value or operator of the model has that name",
+           near_names(name, names_in(g)));
+    c_.warnings.push_back(str(option, ": the model has no such operator"));
   }
 
   Rounding rounding() const {
@@ -186,7 +188,15 @@ class Compiler {
 
   void place() {
     tell(Stage::place, 0);
-    c_.plan.placement = longshore::place(c_.graph, *o_.target, o_.place);
+    PlaceOptions options = o_.place;
+    for (const auto& [name, npu] : o_.forced) {
+      bool found = false;
+      for (std::size_t i = 0; i < c_.graph.nodes.size(); i++)
+        if (excluded(c_.graph, c_.graph.nodes[i], std::span(&name, 1)))
+          options.forced[i] = npu, found = true;
+      if (!found) refuse_name(str("--force ", name, npu ? "=npu" : "=cpu"), name, c_.graph);
+    }
+    c_.plan.placement = longshore::place(c_.graph, *o_.target, options);
     std::size_t open = 0;
     std::string first;
     for (const Node& n : c_.graph.nodes)

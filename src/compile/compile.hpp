@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compile/samples.hpp"
@@ -76,6 +77,9 @@ struct Options {
   ImageOptions pictures;
   int threads = 1;
   PlaceOptions place;
+  /// Nodes whose unit is given: a node's name, an output's name or an operator, true for the NPU.
+  /// The last that names a node holds.
+  std::vector<std::pair<std::string, bool>> forced;
   plan::PlanOptions plan;
   bool taps = false;    // makes Compiled::tapped too
   bool verify = true;   // proves the program sound

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,9 +55,12 @@ struct Placement {
 struct PlaceOptions {
   /// false: everything that the NPU can do goes there, whatever it costs.
   bool by_price = true;
+  /// Nodes whose unit is given, whatever it costs, by index into graph.nodes: true for the NPU.
+  std::map<std::size_t, bool> forced = {};
 };
 
-/// Decides for each node. Throws if the graph's rounding mode is one that the target lacks.
+/// Decides for each node. Throws if the graph's rounding mode is one that the target lacks, and if
+/// a node is forced to an NPU that cannot run it.
 Placement place(const Graph&, const Target&, const PlaceOptions& = {});
 
 /// Moves a node to the CPU for a reason found later (no tile fits into the SRAM).

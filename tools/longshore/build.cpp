@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::vector<std::string> without;
+  std::vector<std::string> without, force;
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
@@ -64,11 +64,23 @@ const plan::Mechanism& mechanism(const std::string& name) {
   fail(Code::bad_argument, "--without ", name, ": ", mechanism_names(), " expected");
 }
 
+/// NODE=cpu or NODE=npu; names may have equals signs.
+std::pair<std::string, bool> forced_unit(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  const std::string unit = at == std::string::npos ? "" : text.substr(at + 1);
+  if (at == 0 || (unit != "cpu" && unit != "npu"))
+    fail(Code::bad_argument, "--force ", text, ": NODE=cpu or NODE=npu expected");
+  return {text.substr(0, at), unit == "npu"};
+}
+
 /// Options that mean nothing for this target or file.
 void check_options(const Options& o, const Target& target) {
   if (!target.machine.present && !o.without.empty())
     fail(Code::bad_argument, "--without is about plans of an NPU; the target ", target.name,
          " has none");
+  if (!target.machine.present && !o.force.empty())
+    fail(Code::bad_argument, "--force chooses between NPU and CPU; the target ", target.name,
+         " has no NPU");
   if (!target.machine.present && !o.trace.empty())
     fail(Code::bad_argument, "--trace shows what an NPU does; the target ", target.name,
          " has none");
@@ -88,6 +100,7 @@ int run(const Options& o) {
   options.target = load_target(o.target);
   check_options(o, *options.target);
   options.source = source_of(o.model);
+  for (const std::string& text : o.force) options.forced.push_back(forced_unit(text));
   for (const std::string& name : o.without) options.plan.*mechanism(name).on = false;
   options.input_format = o.format;
   options.pictures = o.image;
@@ -148,6 +161,11 @@ std::function<int()> setup(CommandLine& app) {
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
       .not_empty();
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
+  app.add_option(
+         "--force", o->force,
+         "NODE=cpu or NODE=npu: where a node runs, whatever it costs; NODE is a node's name, "
+         "an output's name or an operator")
+      .one_at_a_time();
   app.add_option("--without", o->without,
                  str("Plans for the NPU without ", mechanism_names(), ", to see what each gains"))
       .one_at_a_time();
