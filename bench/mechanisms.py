@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """What each mechanism of planning gains: predicted time and DRAM traffic of nets without it, against the whole plan.
 
-    bench/mechanisms.py [--target NAME] [MODEL [dim=N ...]] ...
+    bench/mechanisms.py [--target NAME] [--save FILE] [MODEL [dim=N ...]] ...
 
-Without models: the nets of bench/make_models.py, with random weights. Figures are the simulator's. A row for each net and
-the geometric mean; the columns are factors: 1.30x means that the plan without it takes 1.3 times as long, or moves 1.3 times as much.
+Without models: the nets of bench/make_models.py, with random weights, and those that script/models got. Figures are the
+simulator's. A row for each net and the geometric mean; the columns are factors: 1.30x means that the plan without it takes 1.3 times as
+long, or moves 1.3 times as much; no factor where the host does it all, whose traffic is not counted. The column `before` is of bench/plain_plan.csv: the compiler of commit 92bdd65, before values had
+orders, layers had cascades and large pools were taken apart, with the same target file but for keys that it did not know. --save writes
+such a file.
 """
 import argparse
+import csv
 import json
 import math
 import os
@@ -16,9 +20,15 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODELS = pathlib.Path(os.environ.get("LONGSHORE_MODELS", pathlib.Path.home() / ".cache/longshore/models"))
+PLAIN = ROOT / "bench/plain_plan.csv"
 TOOL = pathlib.Path(os.environ.get("LONGSHORE", ROOT / "build/release/longshore"))
 NETS = ["mobilenet_v2", "mobilenet_v3", "resnet50", "yolov5s", "vit_tiny", "bert_base_128"]
-MECHANISMS = ["cascades", "fusion", "cores"]
+FETCHED = [["efficientnet_lite0", "batch=1"], ["minilm_l6_v2", "batch=1", "sequence=64"],
+           ["ppocr4_rec", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=320"],
+           ["ppocr4_det", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=320", "p2o.DynamicDimension.2=320"],
+           ["ppocr2_cls", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=48", "p2o.DynamicDimension.2=192"]]
+MECHANISMS = ["layout", "fusion", "prefetch", "cascades", "cores"]
 
 
 def measure(model, dims, target, without):
@@ -32,30 +42,78 @@ def measure(model, dims, target, without):
     return report["latency_ms"], (report["dram_read_bytes"] + report["dram_write_bytes"]) / 1e6
 
 
+def default_models(temporary):
+    """Files and their dims: what bench/make_models.py makes, and what there is of the fetched ones."""
+    subprocess.run([sys.executable, ROOT / "bench/make_models.py", temporary, *NETS], check=True, stdout=subprocess.DEVNULL)
+    models = [(pathlib.Path(temporary) / f"{name}.onnx", []) for name in NETS]
+    for name, *dims in FETCHED:
+        if (MODELS / f"{name}.onnx").exists():
+            models.append((MODELS / f"{name}.onnx", dims))
+        else:
+            print(f"{MODELS / name}.onnx is missing: script/models gets it", file=sys.stderr)
+    return models
+
+
+def given_models(words):
+    models = []
+    for word in words:
+        if pathlib.Path(word).exists():
+            models.append((pathlib.Path(word), []))
+        elif models:
+            models[-1][1].append(word)
+        else:
+            sys.exit(f"{word}: no such file")
+    return models
+
+
+def save(file, target, models):
+    with open(file, "w", newline="") as out:
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(["target", "model", "ms", "megabytes"])
+        for model, dims in models:
+            ms, megabytes = measure(model, dims, target, [])
+            rows.writerow([target, model.stem, f"{ms:.3f}", f"{megabytes:.2f}"])
+
+
+def mean(factors):
+    """The geometric one. What runs on the host alone has no traffic that is counted."""
+    logs = [math.log(factor) for factor in factors if factor > 0]
+    return math.exp(sum(logs) / len(logs)) if logs else 0
+
+
+def shown(factors):
+    return "".join(f"{factor:>{width}.2f}x" if factor > 0 else f"{'-':>{width + 1}}" for factor, width in zip(factors, (8, 6)))
+
+
+def show(target, models):
+    plain = {(row["target"], row["model"]): (float(row["ms"]), float(row["megabytes"])) for row in csv.DictReader(open(PLAIN))}
+    columns = [[name] for name in MECHANISMS] + [MECHANISMS]
+    heads = [*("no " + name for name in MECHANISMS), "none of them", "before"]
+    print(f"{target:<24}{'ms':>9}{'MB':>8}" + "".join(f"{head:>16}" for head in heads))
+    logs = [[] for _ in heads]
+    for model, dims in models:
+        whole = measure(model, dims, target, [])
+        line = f"{model.stem:<24}{whole[0]:>9.3f}{whole[1]:>8.1f}"
+        others = [measure(model, dims, target, without) for without in columns]
+        for log, other in zip(logs, [*others, plain.get((target, model.stem))]):
+            if other is None:
+                line += f"{'?':>16}"
+                continue
+            log.append([a / b for a, b in zip(other, whole)])
+            line += shown(log[-1])
+        print(line, flush=True)
+    means = [[mean(column) for column in zip(*log)] or [0, 0] for log in logs]
+    print(f"{'geometric mean':<41}" + "".join(map(shown, means)))
+
+
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--target", default="rk3588-like")
+parser.add_argument("--save", metavar="FILE")
 parser.add_argument("models", nargs="*", metavar="MODEL or dim=N")
 options = parser.parse_args()
 with tempfile.TemporaryDirectory() as temporary:
-    models = []
-    for word in options.models:
-        if pathlib.Path(word).exists():
-            models.append((pathlib.Path(word), []))
-        else:
-            models[-1][1].append(word)
-    if not models:
-        subprocess.run([sys.executable, ROOT / "bench/make_models.py", temporary, *NETS], check=True, stdout=subprocess.DEVNULL)
-        models = [(pathlib.Path(temporary) / f"{name}.onnx", []) for name in NETS]
-    columns = [[name] for name in MECHANISMS] + [MECHANISMS]
-    print(f"{options.target:<24}{'ms':>9}{'MB':>8}" + "".join(f"{'no ' + name:>18}" for name in [*MECHANISMS, "mechanism"]))
-    logs = [[0.0, 0.0] for _ in columns]
-    for model, dims in models:
-        whole = measure(model, dims, options.target, [])
-        line = f"{model.stem:<24}{whole[0]:>9.3f}{whole[1]:>8.1f}"
-        for sums, without in zip(logs, columns):
-            factors = [a / b for a, b in zip(measure(model, dims, options.target, without), whole)]
-            for i, factor in enumerate(factors):
-                sums[i] += math.log(factor) / len(models)
-            line += f"{factors[0]:>9.2f}x{factors[1]:>7.2f}x"
-        print(line, flush=True)
-    print(f"{'geometric mean':<41}" + "".join(f"{math.exp(t):>9.2f}x{math.exp(m):>7.2f}x" for t, m in logs))
+    models = given_models(options.models) or default_models(temporary)
+    if options.save:
+        save(options.save, options.target, models)
+    else:
+        show(options.target, models)

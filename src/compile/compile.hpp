@@ -93,6 +93,24 @@ struct Options {
   std::function<void(std::string_view name, const std::string& text)> snapshot;
 };
 
+/// What makes programs faster than one node after the other, and what turns it off.
+struct Mechanism {
+  std::string_view name;
+  void (*turn_off)(Options&);
+};
+inline constexpr Mechanism mechanisms[] = {
+    // Values are walked as the work that reads them asks, without Transposes between.
+    {"layout", [](Options& o) { o.place.choose_order = false; }},
+    // Element-wise nodes work on the tile made before.
+    {"fusion", [](Options& o) { o.plan.fuse = false; }},
+    // A layer loads while the one before works.
+    {"prefetch", [](Options& o) { o.plan.prefetch = false; }},
+    // Layers hand each other stripes in SRAM.
+    {"cascades", [](Options& o) { o.plan.cascade = false; }},
+    // The tiles of a layer are shared out to the cores.
+    {"cores", [](Options& o) { o.plan.cores = false; }},
+};
+
 /// What came of it, as far as Options::last.
 struct Compiled {
   Compiled();

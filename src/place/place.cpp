@@ -193,7 +193,7 @@ Placement place(const Graph& g, const Target& t, const PlaceOptions& options) {
   std::vector<FormSpec> specs;
   for (const Node& n : g.nodes)
     specs.push_back(n.op->form && t.machine.present ? n.op->form({n, g}) : FormSpec{});
-  decide_orders(p.graph, specs);
+  if (options.choose_order) decide_orders(p.graph, specs);
   for (std::size_t i = 0; i < g.nodes.size(); i++)
     p.nodes.push_back(assess(p.graph, p.graph.nodes[i], std::move(specs[i]), t));
   if (t.machine.present) choose_units(p, options);

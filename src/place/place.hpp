@@ -55,6 +55,8 @@ struct Placement {
 struct PlaceOptions {
   /// false: everything that the NPU can do goes there, whatever it costs.
   bool by_price = true;
+  /// false: channels come first everywhere; else each value has the order that most work asks for.
+  bool choose_order = true;
   /// Nodes whose unit is given, whatever it costs, by index into graph.nodes: true for the NPU.
   std::map<std::size_t, bool> forced = {};
 };

@@ -34,7 +34,7 @@ std::uint64_t least_bytes(const Plan& plan, const Layer& layer) {
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     Layer trial = layer;
-    if (choose_tiling(plan, trial, static_cast<std::uint32_t>(middle), nullptr))
+    if (choose_tiling(plan, trial, static_cast<std::uint32_t>(middle), {}))
       high = middle;
     else
       low = middle + 1;
@@ -77,9 +77,9 @@ Grouping tile(Plan& plan, const Uses& uses, const PlanOptions& options, std::uin
     place_in_memory(plan, grouping, uses);
     bool high = false;
     for (Layer& layer : plan.layers) {
-      if (choose_tiling(plan, layer, plan.sram_bytes, options.time, cores)) {
+      if (choose_tiling(plan, layer, plan.sram_bytes, options, cores)) {
         assign_slots(layer, machine, plan.sram_bytes, high);
-        high = !high;
+        high = options.prefetch && !high;
         continue;
       }
       again = true;

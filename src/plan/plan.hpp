@@ -146,6 +146,8 @@ struct PlanOptions {
   bool fuse = true;
   bool cascade = true;  // where `time` says that it pays
   bool cores = true;    // likewise: all of the machine's
+  /// Layers lie at alternating ends of the SRAM, so that one loads while the one before works.
+  bool prefetch = true;
   /// Decides between the best few tilings of a layer, and gives its time. Null: the estimate that
   /// the search goes by.
   TaskTimer time;
@@ -153,17 +155,6 @@ struct PlanOptions {
   /// as those that follow load later: of plans with cascades and cores, and without, the best is
   /// taken.
   std::function<double(const Plan&)> total;
-};
-
-/// What a plan does to be faster than one layer after the other, and what turns it off.
-struct Mechanism {
-  std::string_view name;
-  bool PlanOptions::*on;
-};
-inline constexpr Mechanism mechanisms[] = {
-    {"fusion", &PlanOptions::fuse},       // element-wise nodes work on the tile made before
-    {"cascades", &PlanOptions::cascade},  // layers hand each other stripes in SRAM
-    {"cores", &PlanOptions::cores},       // the tiles of a layer are shared out to the cores
 };
 
 /// Plans a placement. Nodes for which no tile fits into the SRAM are moved to the CPU with that

@@ -34,7 +34,7 @@ void place_buffers(Plan&);
 
 /// Chooses the tiling of a layer for the least time and sets the sizes of its slots; false if
 /// nothing fits into `sram_bytes`.
-bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes, const TaskTimer&,
+bool choose_tiling(const Plan&, Layer&, std::uint32_t sram_bytes, const PlanOptions&,
                    std::uint32_t cores = 1);
 /// Bytes of SRAM that the layer's slots take.
 std::uint64_t slot_bytes(const Layer&);

@@ -423,31 +423,32 @@ void each_slots(L& l, Visit&& visit) {
 
 }  // namespace
 
-bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes, const TaskTimer& timer,
-                   std::uint32_t cores) {
+bool choose_tiling(const Plan& plan, Layer& layer, std::uint32_t sram_bytes,
+                   const PlanOptions& options, std::uint32_t cores) {
+  const Machine& machine = plan.placement.target.machine;
   std::vector<Layer> best = Search(plan, layer, sram_bytes).run();
   if (best.empty()) return false;
   for (const Split split : {Split::pixels, Split::channels}) {
-    if (cores < 2 || !timer) break;
+    if (cores < 2 || !options.time) break;
     // Means are summed over the pixels of one core.
     const Stage& head = layer.stages.front();
-    if (split == Split::pixels &&
-        head.form->rules(form_node(plan, head), plan.placement.target.machine).sums_pixels)
+    if (split == Split::pixels && head.form->rules(form_node(plan, head), machine).sums_pixels)
       continue;
     std::ranges::move(Search(plan, layer, sram_bytes, split, cores).run(),
                       std::back_inserter(best));
   }
-  if (!timer) {
+  if (!options.time) {
     layer = std::move(best.front());
     return true;
   }
   const auto weighed = [&](const Layer& l) {
-    return l.time.total * (2 * slot_bytes(l) <= sram_bytes ? 0.97 : 1);
+    const bool early = options.prefetch && 2 * slot_bytes(l) <= sram_bytes;
+    return l.time.total * (early ? 0.97 : 1);
   };
   const Layer* chosen = nullptr;
   for (Layer& l : best) {
-    assign_slots(l, plan.placement.target.machine, sram_bytes, false);
-    l.time = timer(plan, std::span(&l, 1), layer_tasks(plan, l, 0), false);
+    assign_slots(l, machine, sram_bytes, false);
+    l.time = options.time(plan, std::span(&l, 1), layer_tasks(plan, l, 0), false);
     if (!chosen || weighed(l) < weighed(*chosen)) chosen = &l;
   }
   layer = *chosen;

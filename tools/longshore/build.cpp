@@ -54,13 +54,14 @@ class Dump {
 
 std::string mechanism_names() {
   std::string out;
-  for (const plan::Mechanism& m : plan::mechanisms) out += str(out.empty() ? "" : " or ", m.name);
+  for (const compile::Mechanism& m : compile::mechanisms)
+    out += str(out.empty() ? "" : " or ", m.name);
   return out;
 }
 
-const plan::Mechanism& mechanism(const std::string& name) {
-  const auto* found = std::ranges::find(plan::mechanisms, name, &plan::Mechanism::name);
-  if (found != std::end(plan::mechanisms)) return *found;
+const compile::Mechanism& mechanism(const std::string& name) {
+  const auto* found = std::ranges::find(compile::mechanisms, name, &compile::Mechanism::name);
+  if (found != std::end(compile::mechanisms)) return *found;
   fail(Code::bad_argument, "--without ", name, ": ", mechanism_names(), " expected");
 }
 
@@ -101,7 +102,7 @@ int run(const Options& o) {
   check_options(o, *options.target);
   options.source = source_of(o.model);
   for (const std::string& text : o.force) options.forced.push_back(forced_unit(text));
-  for (const std::string& name : o.without) options.plan.*mechanism(name).on = false;
+  for (const std::string& name : o.without) mechanism(name).turn_off(options);
   options.input_format = o.format;
   options.pictures = o.image;
   set_calibration(options, o.calibrate, o.image, 0);
