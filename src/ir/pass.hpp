@@ -13,6 +13,7 @@ namespace longshore {
 enum class Stage : std::uint8_t {
   simplify,  // constants, dead ends, no-ops: always better
   fuse,      // several operators into one; runs together with `simplify`
+  unfold,    // one operator into several that do better; runs where nothing else is left to do
 };
 
 /// A graph before and after, as text: the documentation, the example and the test of a pass.

@@ -16,14 +16,15 @@ Graph optimize(const Graph& from, const OptimizeOptions& options) {
   std::mt19937 random(options.order_seed);
 
   Graph g = tidy(infer(from));
-  bool changed = true;
+  bool changed = true, unfold = false;
   for (int round = 0; changed; round++) {
     check(round < 100, "the passes do not come to an end");
     changed = false;
     if (options.order_seed) std::shuffle(order.begin(), order.end(), random);
     for (std::size_t i : order) {
       const Pass& pass = *all[i];
-      if (pass.stage == Stage::fuse && !options.fuse) continue;
+      if (pass.stage != Stage::simplify && !options.fuse) continue;
+      if ((pass.stage == Stage::unfold) != unfold) continue;
       Graph next = apply(pass, g);
       if (next == g) continue;
       g = std::move(next);
@@ -31,6 +32,8 @@ Graph optimize(const Graph& from, const OptimizeOptions& options) {
       if (options.observe) options.observe(names[i], g);
     }
     if (changed) g = tidy(infer(g));
+    unfold = !changed && !unfold;
+    changed = changed || unfold;
   }
   return g;
 }

@@ -97,16 +97,18 @@ class Grouper {
     gone_[i] = all;
   }
 
+  /// Whether layers write the node's results, element by element.
+  bool makes(std::size_t i) const { return shows(i) == Shows::nothing || shows(i) == Shows::joins; }
+
   /// Of a move of all elements whose result is needed whole: where those of its input lie in it, so
-  /// that the layer that makes them writes them there.
+  /// that the layers that make them write them there.
   std::optional<MoveMap> written_back(std::size_t i) const {
     const Node& n = g_.nodes[i];
     const ValueId from = data(i), to = n.output();
     const int def = g_[from].def;
     if (n.outputs.size() != 1 || !needs_full(to) || def < 0 ||
-        !npu(static_cast<std::size_t>(def)) ||
-        shows(static_cast<std::size_t>(def)) != Shows::nothing || needs_full(from) ||
-        uses_.nodes[index(from)].size() != 1 ||
+        !npu(static_cast<std::size_t>(def)) || !makes(static_cast<std::size_t>(def)) ||
+        needs_full(from) || uses_.nodes[index(from)].size() != 1 ||
         g_[from].type.shape()->elements() != g_[to].type.shape()->elements())
       return {};
     const std::optional<MoveMap> map = forms::move_map(g_, n, specs_[i], 0);

@@ -240,9 +240,9 @@ def test_table(here):
             never=["not quantised", "quantise it: --calibrate"])
     rng = numpy.random.default_rng(0)
     constants = [numpy_helper.from_array(rng.standard_normal(dims).astype(numpy.float32), name) for name, dims in
-                 (("w", (4, 3, 3, 3)), ("wt", (4, 4, 2, 2)), ("g", (16,)), ("b", (16,)), ("lw", (1, 16, 16)), ("lr", (1, 16, 4)))]
+                 (("w", (4, 3, 3, 3)), ("wt", (4, 2, 2, 2)), ("g", (16,)), ("b", (16,)), ("lw", (1, 16, 16)), ("lr", (1, 16, 4)))]
     constants += [numpy_helper.from_array(numpy.array(v, numpy.int64), name) for name, v in (("i", [0, 2]), ("t", [4, 16, 16]))]
-    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("ConvTranspose", ["c", "wt"], ["ct"], name="up", strides=[2, 2]),
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("ConvTranspose", ["c", "wt"], ["ct"], name="up", strides=[2, 2], group=2),
              helper.make_node("Relu", ["ct"], ["r"]), helper.make_node("Reshape", ["r", "t"], ["re"]), helper.make_node("LayerNormalization", ["re", "g", "b"], ["ln"]),
              helper.make_node("LSTM", ["ln", "lw", "lr"], ["ls"], hidden_size=4), helper.make_node("Gather", ["ls", "i"], ["ga"]),
              helper.make_node("Cast", ["i"], ["ic"], to=1), helper.make_node("ReduceSum", ["ic"], ["is"], keepdims=0), helper.make_node("Mul", ["ga", "is"], ["y"])]
