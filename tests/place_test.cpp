@@ -164,6 +164,19 @@ TEST(Place, AVectorUnitWithoutTheFunctionIsAReason) {
               HasSubstr("shore-1 has no table in its vector unit"));
 }
 
+// The result's first axis would be walked as rows, the input's as a batch.
+TEST(Place, AMeanThatDropsTheAxesOfABatchSaysSo) {
+  for (const std::int64_t batch : {1, 2}) {
+    const Graph g = parse(str("(x: i8[", batch, ",7,5] q(0.1, 0)) { y: i8[", batch,
+                              ",5] q(0.1, 0) = ReduceMean(x, i64[1]{1}, keepdims=0) return y }"));
+    const NodePlacement n = place(g, load_target("shore-1"), {.by_price = false}).nodes[0];
+    EXPECT_EQ(n.on_npu(), batch == 1);
+    if (batch == 2) {
+      EXPECT_EQ(n.reasons()[0].text, "keepdims of a batch above 1 is 0, not 1");
+    }
+  }
+}
+
 // A lone cheap node costs more to hand over than to run.
 TEST(Place, ALoneCheapNodeStaysOnTheCpu) {
   const Graph g =

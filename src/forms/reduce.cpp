@@ -6,6 +6,10 @@
 namespace longshore::forms {
 namespace {
 
+std::optional<AxisOrder> order(const FormNode& n) {
+  return n.spec.axis == 1 ? AxisOrder::channels_first : AxisOrder::channels_last;
+}
+
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   out.needs(unit, vector_unit::reduce);
   if (n.spec.function != "mean") out.value("its function", n.spec.function, "mean");
@@ -13,6 +17,8 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   if (x.rank() < 3 || x.rank() > 4)
     out.range(str("the rank of '", n.graph[n.data()].name, "'"), x.rank(), 3, 4,
               "means over images are lowered for");
+  // Of rank 2, whose first axis is no batch but rows.
+  if (n.out.n != n.in.n) out.value("keepdims of a batch above 1", "0", "1");
 }
 
 std::vector<Operand> operands(const FormSpec& s) { return {{.input = s.data}}; }
@@ -53,7 +59,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_reduce = {
     .name = "reduce",
     .doc = "The mean over height and width.",
-    .order = [](const FormNode&) { return std::optional(AxisOrder::channels_first); },
+    .order = order,
     .limits = limits,
     .operands = operands,
     .reach = reach,
@@ -62,7 +68,13 @@ extern constinit const FormDef form_reduce = {
     .cycles = cycles,
     .emit = emit,
     .examples = {R"((x: i8[2,5,7,6] q(0.1, 3)) {
-      y: i8[2,5,1,1] q(0.03, -3) = GlobalAveragePool(x) return y })"},
+      y: i8[2,5,1,1] q(0.03, -3) = GlobalAveragePool(x) return y })",
+                 R"((x: i8[1,7,5] q(0.1, 3)) {
+      y: i8[1,5] q(0.03, -3) = ReduceMean(x, i64[1]{1}, keepdims=0) return y })",
+                 R"((x: i8[2,7,6,5] q(0.1, 3)) {
+      y: i8[2,1,1,5] q(0.03, -3) = ReduceMean(x, i64[2]{1, 2}) return y })",
+                 R"((x: i8[2,5,7,6] q(0.1, 3)) {
+      y: i8[2,5] q(0.03, -3) = ReduceMean(x, i64[2]{2, 3}, keepdims=0) return y })"},
 };
 
 }  // namespace longshore::forms

@@ -37,8 +37,9 @@ struct FormSpec {
   /// move: `takes` parts of one input, `joins` inputs one after the other, or `pads` one.
   enum class Move : std::uint8_t { takes, joins, pads };
   Move move = Move::takes;
-  float epsilon = 0;      // norm
-  std::int64_t axis = 0;  // joins: along which; softmax, norm: the axis of the rows
+  float epsilon = 0;  // norm
+  std::int64_t axis =
+      0;  // joins: along which; softmax, norm: the axis of the rows; reduce: of channels
   /// Maps that a form finds out before planning: the source row and column of each output row and
   /// column (resize), and where the input begins in the output, NHWC (pads).
   std::vector<std::int64_t> rows, columns;

@@ -75,16 +75,19 @@ FormSpec reduce_form(const NodeTypes& n, std::string_view function) {
   axes.insert(axes.end(), given.begin(), given.end());
   for (std::int64_t& a : axes) a = a < 0 ? a + rank : a;
   std::ranges::sort(axes);
-  std::vector<std::int64_t> spatial;
-  for (int a = 2; a < rank; a++) spatial.push_back(a);
+  // The pixels of an image, whose channels come first or last.
+  std::vector<std::int64_t> spatial, before_last;
+  for (int a = 2; a < rank; a++) spatial.push_back(a), before_last.push_back(a - 1);
+  s.axis = axes == spatial ? 1 : rank - 1;
   const auto shown = [](const std::vector<std::int64_t>& list) {
     std::string out = "[";
     for (std::int64_t a : list) out += (out.size() > 1 ? "," : "") + std::to_string(a);
     return out + "]";
   };
-  if (axes != spatial || spatial.empty())
+  if (spatial.empty() || (axes != spatial && axes != before_last))
     s.refuse("axes", shown(axes),
-             rank < 3 ? "those of an image, from the third on" : shown(spatial));
+             rank < 3 ? "those of an image, from the third on"
+                      : str(shown(spatial), " or ", shown(before_last)));
   return s;
 }
 
