@@ -6,11 +6,12 @@
 Builds the float twins of four int8 TFLite models (plain ranges of one random sample) for the three targets, in each system
 configuration of shared/data/vela_baseline.csv, and prints the cycles of the NPU's layers beside Vela's total, and per
 layer the median of the ratios. Vela's figures are estimates of a compiler, not of silicon. --layers lists each layer that
-is more than 25 % off. --check fails where the default system of a target is more than 20 % off in total or 25 % in the median.
+is more than 25 % off. --check fails where the default system of a target is more than 20 % off in total or 25 % in the median,
+or where the comments of the target file do not hold its rows.
 
 Plans are without cascades and fusion, as Ethos-U writes each layer to memory. Vela compresses weights and we do not, so
 constants are moved at the rate of their memory times Vela's compression of that net; `plain` is the total without that.
-With Dedicated_Sram, Vela's input lies in the DRAM, each pixel of 1 or 3 bytes a burst of 128; no plan of ours has it there.
+With Dedicated_Sram, Vela's input lies in the DRAM, of whose bursts of 128 bytes it uses 8; no plan of ours has it there.
 `ratio` then leaves the first layer out on both sides. What makes codes of bytes before it (input_q) is no layer of the
 TFLite model and never counted; Vela's 900 to 1,100 cycles of Softmax are in its total, and ours runs on the host.
 """
@@ -108,7 +109,7 @@ def cause(layer, ours, without_constants):
         if without_constants / vela <= 1.25:
             return "ours waits for constants, which Vela loads in earlier layers or compresses better than the net's mean"
         return "ours is bound by its own compute and tiles"
-    return {"compute": "edges of Vela's blocks and the output of its last one", "SRAM": "Vela's short bursts of few channels",
+    return {"compute": "Vela's blocks, whose sizes are not in its table: edges, the output of the last one", "SRAM": "Vela's short bursts of few channels",
             "DRAM": "Vela moves the input, or constants of later layers too, from the DRAM",
             "flash": "Vela moves constants of later layers too, or such that compress less than the net's mean"}[bound]
 
@@ -124,7 +125,7 @@ if DATA is None:
     sys.exit(0)
 with open(DATA / "vela_layers.csv") as file:
     all_layers = list(csv.DictReader(file))
-failures = []
+failures, rows = [], {}
 print(f"{'target':13} {'system':27} {'mode':14} {'net':9} {'ours':>8} {'plain':>8} {'Vela':>8} ratio  median")
 with tempfile.TemporaryDirectory() as temporary, open(DATA / "vela_baseline.csv") as file:
     for row in csv.DictReader(file):
@@ -148,6 +149,8 @@ with tempfile.TemporaryDirectory() as temporary, open(DATA / "vela_baseline.csv"
         ratio_of_totals = (ours - apart * ours_first["cycles"]) / (total - apart * float(first["op_cycles"]))
         print(f"{place[0]:13} {place[1]:27} {place[2]:14} {net:9} {ours:8.0f} {plain:8.0f} {total:8.0f} {ratio_of_totals:5.2f}  {median:5.2f}",
               flush=True)
+        if default:
+            rows.setdefault(place[0], []).append(f"#     {net:9} {ours:6.0f} cycles, Vela {total:6.0f}, ratio {ratio_of_totals:4.2f}, median layer {median:4.2f}\n")
         if default and abs(ratio_of_totals - 1) > 0.2:
             failures.append(f"{place[0]} {net}: {ratio_of_totals:.2f} of Vela's total")
         if default and abs(median - 1) > 0.25:
@@ -158,5 +161,9 @@ with tempfile.TemporaryDirectory() as temporary, open(DATA / "vela_baseline.csv"
                 if abs(ratio - 1) > 0.25:
                     print(f"  {ratio:5.2f}  {node['name']:10} {node['cycles']:8.0f} Vela {float(layer['op_cycles']):8.0f}  "
                           f"{cause(layer, node['cycles'], at_once[node['name']])}")
+for accelerator, lines in rows.items():
+    file = ROOT / f"targets/{accelerator}-like.toml"
+    if "".join(lines) not in file.read_text():
+        failures.append(f"the comments of {file.relative_to(ROOT)} do not hold these rows:\n{''.join(lines)}")
 if options.check and failures:
     sys.exit("\n".join(failures))
