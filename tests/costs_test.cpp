@@ -124,6 +124,50 @@ TEST(Costs, BlockConvolution) {
   EXPECT_DOUBLE_EQ(conv_cycles(m, c), 120 + 10);
 }
 
+TEST(Costs, MicroBlocks) {
+  Machine m = simple();
+  m.dataflow = Dataflow::micro_block;
+  m.mac_rows = m.mac_columns = m.depthwise_lanes = 8;
+  m.micro_width = m.micro_height = 2, m.step_cycles = 4;  // an Ethos-U55 of 256 MACs
+  m.depthwise_taps = 1;
+  m.drain_elements_per_cycle = 1e6;
+  m.stripe_min = 32, m.stripe_max = 2048;
+  Conv c;
+  c.in_c = 32, c.out_c = 64, c.out_h = c.out_w = 16, c.kernel_h = c.kernel_w = 3;
+  // 8 x 8 micro-blocks of 4 cycles, 9 steps of one tap of 32 channels, 8 times 8 output channels:
+  // all of the 256 MACs, in 16 * 16 * 64 * 32 * 9 / 256 cycles.
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 64 * 9 * 8 + 10);
+  c.in_c = 3;  // 3 steps of four taps, rather than 9 of one
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 64 * 3 * 8 + 10);
+  c.in_c = 40;  // 9 * 2 steps by depth, 3 * 5 by taps
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 64 * 15 * 8 + 10);
+  c.out_h = 15, c.out_w = 13;  // 7 x 8 micro-blocks
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 56 * 15 * 8 + 10);
+  c.kernel_h = c.kernel_w = 1, c.in_c = 64, c.out_h = c.out_w = 2;
+  // One micro-block, but the weights of a step take 32 cycles.
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 32 * 2 * 8 + 10);
+  m.stripe_min = 1;
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 2 * 8 + 10);
+  c.out_h = 1, c.out_w = 8;  // a row alone: two micro-blocks of 4 x 1 pixels
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 2 * 2 * 8 + 10);
+  c.out_w = 7;  // four of 2 x 2
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 4 * 2 * 8 + 10);
+  c.depthwise = true;
+  c.in_c = c.out_c = 40, c.kernel_h = c.kernel_w = 3, c.out_h = c.out_w = 16;
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 4 * 64 * 3 * 5 + 10);  // 9 taps in steps of four
+}
+
+TEST(Costs, ConstantsInAMemoryOfTheirOwn) {
+  Machine m = simple();
+  Dma d;
+  d.run_bytes = 1024, d.dram = Dram::constants;
+  EXPECT_DOUBLE_EQ(dma_ns(m, d, false), 120 + 1024 / 5.0);  // there is none: the DRAM, at 10 * 0.5
+  m.constants_gb_per_s = 0.5, m.constants_latency_ns = 40;
+  EXPECT_DOUBLE_EQ(dma_ns(m, d, false), 60 + 1024 / 0.5);
+  d.dram = Dram::arena;
+  EXPECT_DOUBLE_EQ(dma_ns(m, d, false), 120 + 1024 / 5.0);
+}
+
 TEST(Costs, DepthwiseAndVector) {
   const Machine m = simple();
   Conv c;

@@ -18,10 +18,11 @@ Target random_target(std::mt19937& rng, const Target& from) {
   Machine& m = t.machine;
   m.cores = among(1, 1, 2, 3, 4);
   m.semaphores = 256;  // one for each pair of engines
-  m.dataflow = Dataflow(rng() % 4);
+  m.dataflow = Dataflow(rng() % 5);
   m.mac_rows = among(1, 4, 8, 16, 32, 64), m.mac_columns = among(1, 4, 8, 16, 32, 64);
   m.packs_narrow_input = rng() % 2, m.overlaps_folds = rng() % 2;
   m.stripe_min = among(1, 16), m.stripe_max = among(32, 65536);
+  m.micro_width = among(1, 2, 3), m.micro_height = among(1, 2), m.step_cycles = among(1, 4);
   m.depthwise_lanes = among(0, 1, 8, 48, 128), m.depthwise_taps = among(1, 4, 9);
   m.accumulators = among(0, 0, 256, 1024, 8192);
   m.sram_bytes = among(6144, 16384, 65536, 262144, 1048576);
@@ -30,6 +31,7 @@ Target random_target(std::mt19937& rng, const Target& from) {
   m.dma_burst_bytes = among(16, 64, 128), m.dma_depth = among(1, 2, 4),
   m.dma_dims = among(1, 2, 3, 4);
   m.dram_gb_per_s = 0.25 * among(1, 4, 40, 200);
+  m.constants_gb_per_s = 0.25 * among(0, 0, 1, 8), m.constants_latency_ns = among(0, 300);
   m.vector_lanes = among(1, 8, 16, 64);
   m.layer_switch_cycles = among(0, 2000);
   for (double& cycles : m.vector_cycles) cycles = rng() % 12 == 0 ? 0 : 0.5 * among(1, 2, 9);

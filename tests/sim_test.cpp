@@ -147,6 +147,22 @@ TEST(Schedule, TwoDmasShareTheDram) {
   EXPECT_EQ(t.dram_read_bytes, 6144u);
 }
 
+TEST(Schedule, ConstantsInAMemoryOfTheirOwnDoNotShareTheDram) {
+  Clocked c;
+  Machine& m = c.program.machine;
+  m.cores = 2;
+  m.dram_gb_per_s = 4, m.constants_gb_per_s = 2, m.constants_latency_ns = 40;
+  c.add(Queue::dma_in, Clocked::dma(0, 0, 2048));
+  Dma store = Clocked::dma(0, 0, 4096);
+  store.dram = Dram::arena;
+  c.add(Queue::dma_out, store);
+  c.program.queues[static_cast<int>(Queue::dma_out)][0].core = 1;
+  // Both at their own rate: dispatch 10, set-up 20, latency 40 or 100, and 2 or 4 bytes per ns.
+  const Timing t = c.time();
+  EXPECT_NEAR(t.busy_ns[0], 70 + 2048 / 2.0, 1e-6);
+  EXPECT_NEAR(t.total_ns, 130 + 4096 / 4.0, 1e-6);
+}
+
 TEST(Schedule, AChannelThatCannotUseItsShareLeavesTheRest) {
   DramServer server(10);
   server.start(1, 0, {100, 100, 0, 2, 1});    // at most 2 bytes per ns

@@ -204,8 +204,8 @@ TEST(Target, AnUnknownNameListsTheKnown) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::bad_argument);
-    EXPECT_THAT(e.what(), HasSubstr("there is no target 'rk3599'; there are: cpu, "
-                                    "rk3588-3cores-like, rk3588-like, shore-1"));
+    EXPECT_THAT(e.what(), HasSubstr("there is no target 'rk3599'; there are: cpu, "));
+    EXPECT_THAT(e.what(), HasSubstr(", rk3588-3cores-like, rk3588-like, shore-1; "));
   }
 }
 

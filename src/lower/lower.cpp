@@ -239,6 +239,21 @@ class Lowering {
   TaskEmitter tasks_;
 };
 
+/// What a program takes of the memories outside the NPU, where the target says how much there is.
+void check_memories(const Program& program) {
+  const Machine& m = program.machine;
+  if (!m.present) return;
+  const std::uint64_t constants = program.constants ? program.constants->size() : 0;
+  const bool apart = m.constants_gb_per_s > 0;
+  const std::uint64_t needed = program.arena_bytes + (apart ? 0 : constants);
+  if (m.dram_bytes > 0 && needed > m.dram_bytes)
+    fail(Code::exhausted, apart ? "activations" : "activations and constants", " take ", needed,
+         " bytes, but npu.dram.bytes of ", m.name, " is ", m.dram_bytes);
+  if (m.constants_bytes > 0 && constants > m.constants_bytes)
+    fail(Code::exhausted, "constants take ", constants, " bytes, but npu.constants.bytes of ",
+         m.name, " is ", m.constants_bytes);
+}
+
 }  // namespace
 
 plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> layers,
@@ -277,7 +292,11 @@ plan::Plan timed_plan(const Placement& placement, plan::PlanOptions options) {
   return plan::make_plan(placement, options);
 }
 
-Program lower(const plan::Plan& plan) { return Lowering(plan, false).run().program; }
+Program lower(const plan::Plan& plan) {
+  Program program = Lowering(plan, false).run().program;
+  check_memories(program);
+  return program;
+}
 
 Tapped lower_tapped(const plan::Plan& plan) { return Lowering(plan, true).run(); }
 

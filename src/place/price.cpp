@@ -76,11 +76,12 @@ double npu_price_us(const forms::FormDef& form, const forms::FormNode& n, const 
                             .channels = n.out.c / groups,
                             .in_channels = n.in.c / groups};
   const double cycles = form.cycles(n, whole, m) * static_cast<double>(groups);
-  double read = 0, written = 0;
-  for (ValueId v : n.node.inputs) read += bytes_of(n.graph, v);
+  double read = 0, constants = 0, written = 0;
+  for (ValueId v : n.node.inputs) (n.graph.constant(v) ? constants : read) += bytes_of(n.graph, v);
   for (ValueId v : n.node.outputs) written += bytes_of(n.graph, v);
   const double rate = std::min(m.dma_bytes_per_cycle * m.clock_mhz * 1e-3, m.dram_gb_per_s);
   const double dma_us = (read / std::min(rate, m.dram_gb_per_s * m.dram_read_efficiency) +
+                         constants / std::min(rate, m.constants_rate()) +
                          written / std::min(rate, m.dram_gb_per_s * m.dram_write_efficiency)) *
                         1e-3;
   return std::max(cycles / m.clock_mhz, dma_us) +

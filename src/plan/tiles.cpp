@@ -119,7 +119,7 @@ class Search {
       const DmaCost c = dma_cost(m_, part, write);
       bytes += static_cast<double>(c.bytes);
       ns += static_cast<double>(c.dram_bytes) /
-            std::min(c.bytes_per_ns, m_.dram_gb_per_s / c.dram_share);
+            std::min(c.bytes_per_ns, c.server_gb_per_s(m_) / c.dram_share);
     }
     return it->second = bytes > 0 ? ns / bytes : 0;
   }
@@ -332,8 +332,7 @@ class Search {
         else
           passes = o * k * groups <= slots(operand.slots) ? 1 : pixel_tiles;
         weight_ns = static_cast<double>(operand.slots.bytes) /
-                    std::min(m_.dma_bytes_per_cycle * m_.clock_mhz * 1e-3,
-                             m_.dram_gb_per_s * m_.dram_read_efficiency);
+                    std::min(m_.dma_bytes_per_cycle * m_.clock_mhz * 1e-3, m_.constants_rate());
         time.dma_in += passes * o * k * groups * (weight_ns + 2 * setup_ns_);
       } else if (operand.what.source == Operand::Source::value &&
                  operand.what.input == head_.spec.data) {

@@ -148,6 +148,9 @@ Status check(const Machine& m) {
   positive("clock.mhz", m.clock_mhz, 1e5);
   positive("mac.rows", m.mac_rows, 65536);
   positive("mac.columns", m.mac_columns, 65536);
+  positive("mac.micro_width", m.micro_width, 256);
+  positive("mac.micro_height", m.micro_height, 256);
+  positive("mac.step_cycles", m.step_cycles, 256);
   positive("sram.bytes", m.sram_bytes, 1 << 30);
   positive("sram.word_bytes", m.sram_word_bytes, 65536);
   positive("vector.lanes", m.vector_lanes, 65536);
@@ -160,7 +163,7 @@ Status check(const Machine& m) {
   positive("cache.line_bytes", m.cache_line_bytes, 4096);
   positive("control.semaphores", m.semaphores, 1 << 20);
   if (m.depthwise_lanes > 0) positive("mac.depthwise_taps", m.depthwise_taps, 65536);
-  if (status.ok() && static_cast<unsigned>(m.dataflow) > 3)
+  if (status.ok() && static_cast<unsigned>(m.dataflow) > 4)
     status = refuse("machine: no such dataflow");
   if (status.ok() && std::uint64_t{m.cores} * m.sram_bytes > std::uint64_t{4} << 30)
     status = Status::error(Code::exhausted, "machine: more than 4 GiB of SRAM");

@@ -17,7 +17,7 @@ inline constexpr unsigned enumerators<Step::Kind> = 7;
 template <>
 inline constexpr unsigned enumerators<Queue> = queue_count;
 template <>
-inline constexpr unsigned enumerators<Dataflow> = 4;
+inline constexpr unsigned enumerators<Dataflow> = 5;
 
 namespace {
 

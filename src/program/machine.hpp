@@ -15,6 +15,7 @@ enum class Dataflow : std::uint8_t {
   output_stationary,  // rows hold m, columns hold n, k streams
   input_stationary,   // rows hold k, columns hold m, n streams
   block,              // NVDLA-like: rows input channels times columns output channels each cycle
+  micro_block,        // Ethos-like: the same for a few output pixels at once, in kernel steps
 };
 
 const char* name(Dataflow) noexcept;
@@ -31,11 +32,15 @@ struct Machine {
 
   // The MAC array of one core.
   Dataflow dataflow = Dataflow::block;
-  std::uint32_t mac_rows = 32;         // block: input channels per cycle (atomic_c)
-  std::uint32_t mac_columns = 32;      // block: output channels per cycle (atomic_k)
+  std::uint32_t mac_rows = 32;         // both blocks: input channels per cycle (atomic_c)
+  std::uint32_t mac_columns = 32;      // both blocks: output channels per cycle (atomic_k)
   std::uint32_t mac_setup_cycles = 0;  // per instruction: fill and drain of the pipeline
-  /// block: weights stay for a stripe of pixels; a shorter stripe costs as much as stripe_min.
+  /// Both blocks: weights stay for a stripe of pixels; a shorter stripe costs as much as
+  /// stripe_min.
   std::uint32_t stripe_min = 1, stripe_max = 65536;
+  /// micro_block: pixels of a micro-block across and down, which share each weight, and cycles of a
+  /// kernel step: step_cycles * rows input channels of a tap, or rows channels of as many taps.
+  std::uint32_t micro_width = 1, micro_height = 1, step_cycles = 1;
   bool packs_narrow_input = false;  // block: kernel columns share the rows if channels are few
   bool overlaps_folds = false;      // systolic: next weights load while this fold streams
   /// Channels and kernel taps that a depthwise instruction multiplies per cycle; 0: it has none.
@@ -63,6 +68,12 @@ struct Machine {
   double dram_gb_per_s = 10;                                       // peak, 10^9 bytes
   double dram_read_efficiency = 0.8, dram_write_efficiency = 0.8;  // of the peak, 0..1
   double dram_latency_ns = 100;  // per DMA, hidden where descriptors overlap
+  std::uint64_t dram_bytes = 0;  // that a program may take of it; 0: not limited
+
+  // A memory of its own for what is constant, such as flash; without one the DRAM holds it.
+  double constants_gb_per_s = 0;  // as it can be sustained, 10^9 bytes; 0: there is none
+  double constants_latency_ns = 0;
+  std::uint64_t constants_bytes = 0;  // 0: not limited
 
   // Vector unit of one core.
   std::uint32_t vector_lanes = 16;        // elements per step
@@ -95,6 +106,10 @@ struct Machine {
   double thermal_resistance_k_per_w = 0, thermal_time_s = 0, throttle_celsius = 0;
 
   double cycles_to_ns(double cycles) const noexcept { return cycles * 1e3 / clock_mhz; }
+  /// Of reads of constants, 10^9 bytes per second.
+  double constants_rate() const noexcept {
+    return constants_gb_per_s > 0 ? constants_gb_per_s : dram_gb_per_s * dram_read_efficiency;
+  }
   bool rounds(int rounding) const noexcept { return (roundings >> rounding & 1) != 0; }
   double cycles_of(const VectorFunction& f) const noexcept {
     const std::size_t i = index(f);
@@ -122,6 +137,9 @@ struct Machine {
     visit("mac", "setup_cycles", m.mac_setup_cycles);
     visit("mac", "stripe_min", m.stripe_min);
     visit("mac", "stripe_max", m.stripe_max);
+    visit("mac", "micro_width", m.micro_width);
+    visit("mac", "micro_height", m.micro_height);
+    visit("mac", "step_cycles", m.step_cycles);
     visit("mac", "packs_narrow_input", m.packs_narrow_input);
     visit("mac", "overlaps_folds", m.overlaps_folds);
     visit("mac", "depthwise_lanes", m.depthwise_lanes);
@@ -143,6 +161,10 @@ struct Machine {
     visit("dram", "read_efficiency", m.dram_read_efficiency);
     visit("dram", "write_efficiency", m.dram_write_efficiency);
     visit("dram", "latency_ns", m.dram_latency_ns);
+    visit("dram", "bytes", m.dram_bytes);
+    visit("constants", "gb_per_s", m.constants_gb_per_s);
+    visit("constants", "latency_ns", m.constants_latency_ns);
+    visit("constants", "bytes", m.constants_bytes);
     visit("vector", "lanes", m.vector_lanes);
     visit("vector", "alignment", m.vector_alignment);
     visit("vector", "setup_cycles", m.vector_setup_cycles);

@@ -53,6 +53,8 @@ const char* name(Dataflow flow) noexcept {
       return "input_stationary";
     case Dataflow::block:
       return "block";
+    case Dataflow::micro_block:
+      return "micro_block";
   }
   return "?";
 }

@@ -22,6 +22,7 @@ Mapping map(Dataflow flow, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
       return {k, m, n};
     case Dataflow::weight_stationary:
     case Dataflow::block:
+    case Dataflow::micro_block:
       break;
   }
   return {k, n, m};
@@ -78,7 +79,7 @@ std::optional<DmaCost> transfer_cost(const Machine& machine,
 }
 
 double transfer_ns(const Machine& machine, const DmaCost& cost) noexcept {
-  const double rate = std::min(cost.bytes_per_ns, machine.dram_gb_per_s / cost.dram_share);
+  const double rate = std::min(cost.bytes_per_ns, cost.server_gb_per_s(machine) / cost.dram_share);
   return cost.setup_ns + (rate > 0 ? static_cast<double>(cost.dram_bytes) / rate : 0);
 }
 

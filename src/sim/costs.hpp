@@ -42,6 +42,11 @@ struct DmaCost {
   double setup_ns = 0;           // set-up and DRAM latency, before the first byte
   double bytes_per_ns = 0;       // most dram_bytes per time that the channel can move alone
   double dram_share = 1;         // DRAM peak bytes spent per byte: 1 / efficiency
+  bool constants = false;        // of the constants' own memory: "DRAM" above is that one
+
+  double server_gb_per_s(const Machine& m) const noexcept {
+    return constants ? m.constants_gb_per_s : m.dram_gb_per_s;
+  }
 };
 /// `write`: towards the DRAM (queue dma_out).
 DmaCost dma_cost(const Machine&, const Dma&, bool write) noexcept;

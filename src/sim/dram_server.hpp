@@ -6,9 +6,9 @@
 
 namespace longshore {
 
-/// The DRAM as a fluid: the transfers under way share its bandwidth so that the smallest share is
-/// as great as possible, and none gets more than its channel can move. Rates change only when a
-/// transfer starts or stops.
+/// The DRAM, or the constants' own memory, as a fluid: the transfers under way share its bandwidth
+/// so that the smallest share is as great as possible, and none gets more than its channel can
+/// move. Rates change only when a transfer starts or stops.
 class DramServer {
  public:
   explicit DramServer(double gb_per_s) : capacity_(gb_per_s) {}  // 1 GB/s = 1 byte/ns

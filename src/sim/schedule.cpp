@@ -43,7 +43,8 @@ class EventLoop {
         cpu_(cpu_engine(program.machine)),
         engines_(lists_.size()),
         semaphores_(program.machine.semaphores),
-        dram_(program.machine.dram_gb_per_s) {
+        dram_(program.machine.dram_gb_per_s),
+        constants_(program.machine.constants_gb_per_s) {
     result_.timing.busy_ns.resize(lists_.size());
     result_.timing.layers.resize(program.layers.size());
   }
@@ -54,9 +55,10 @@ class EventLoop {
       EngineId next = 0;
       double at = never;
       for (EngineId e = 0; e < engines_.size(); e++) {
-        const double end = engines_[e].phase == EngineState::Phase::timed      ? engines_[e].end_ns
-                           : engines_[e].phase == EngineState::Phase::transfer ? dram_.finish_ns(e)
-                                                                               : never;
+        const double end = engines_[e].phase == EngineState::Phase::timed ? engines_[e].end_ns
+                           : engines_[e].phase == EngineState::Phase::transfer
+                               ? server(e).finish_ns(e)
+                               : never;
         if (end < at) at = end, next = e;
       }
       if (at == never) break;
@@ -79,6 +81,8 @@ class EventLoop {
   const Instruction& instruction(EngineId e) const {
     return program_.queues[e % queue_count][index(e)];
   }
+  /// Of the memory that an engine's transfer goes to.
+  DramServer& server(EngineId e) { return engines_[e].transfer->constants ? constants_ : dram_; }
   const Step& step() const { return program_.steps[index(cpu_)]; }
 
   void interval(EngineId e, std::uint32_t layer, Activity activity, double start, double end) {
@@ -222,11 +226,11 @@ class EventLoop {
     if (dma && state.phase == EngineState::Phase::timed) {
       state.phase = EngineState::Phase::transfer;
       state.transfer_start_ns = now_;
-      dram_.start(e, now_, *state.transfer);
+      server(e).start(e, now_, *state.transfer);
       return;
     }
     if (dma) {
-      dram_.stop(e, now_);
+      server(e).stop(e, now_);
       state.transfer_end_ns = now_;
       interval(e, instruction(e).layer, Activity::dma, state.transfer_start_ns, now_);
     }
@@ -275,7 +279,7 @@ class EventLoop {
   EngineId cpu_;
   std::vector<EngineState> engines_;
   std::vector<Semaphore> semaphores_;
-  DramServer dram_;
+  DramServer dram_, constants_;
   std::vector<EngineId> wake_;
   double now_ = 0;
   Schedule result_;

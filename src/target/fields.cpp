@@ -7,7 +7,7 @@ namespace longshore {
 namespace {
 
 using Kind = MachineField::Kind;
-constexpr double many = 4294967295.0;
+constexpr double many = 4294967295.0, many_bytes = 1099511627776.0;
 
 // Bounds keep every formula of src/sim/costs.hpp finite.
 constexpr MachineField fields[] = {
@@ -16,15 +16,27 @@ constexpr MachineField fields[] = {
      "cores, each with SRAM and queues of its own; plans use four, and 64 semaphores for each", 1,
      64, true, Kind::integer},
     {"mac.dataflow",
-     "what the array keeps: weight_stationary, output_stationary, input_stationary, block", 0, 3,
-     true, Kind::dataflow},
-    {"mac.rows", "rows of the array (block: input channels per cycle)", 1, 65536, true,
+     "what the array keeps: weight_stationary, output_stationary, input_stationary, block, "
+     "micro_block",
+     0, 4, true, Kind::dataflow},
+    {"mac.rows", "rows of the array (block, micro_block: input channels per cycle)", 1, 65536, true,
      Kind::integer},
-    {"mac.columns", "columns of the array (block: output channels per cycle)", 1, 65536, true,
-     Kind::integer},
+    {"mac.columns", "columns of the array (block, micro_block: output channels per cycle)", 1,
+     65536, true, Kind::integer},
     {"mac.setup_cycles", "fill and drain per instruction, cycles", 0, 1e6, true, Kind::integer},
-    {"mac.stripe_min", "block: fewest pixels that weights stay for", 1, 65536, true, Kind::integer},
-    {"mac.stripe_max", "block: most pixels that weights stay for", 1, 65536, true, Kind::integer},
+    {"mac.stripe_min", "block, micro_block: fewest pixels that weights stay for", 1, 65536, true,
+     Kind::integer},
+    {"mac.stripe_max", "block, micro_block: most pixels that weights stay for", 1, 65536, true,
+     Kind::integer},
+    {"mac.micro_width", "micro_block: output pixels across that are worked on at once", 1, 256,
+     false, Kind::integer},
+    {"mac.micro_height", "micro_block: output pixels down that are worked on at once", 1, 256,
+     false, Kind::integer},
+    {"mac.step_cycles",
+     "micro_block: cycles of a kernel step; so many times the rows are its inputs, of one tap or "
+     "of "
+     "so many taps",
+     1, 256, false, Kind::integer},
     {"mac.packs_narrow_input", "block: kernel columns share the rows if input channels are few", 0,
      1, true, Kind::flag},
     {"mac.overlaps_folds", "systolic: the next weights load while this fold streams", 0, 1, true,
@@ -55,6 +67,15 @@ constexpr MachineField fields[] = {
     {"dram.read_efficiency", "of the peak", 0.01, 1, true, Kind::number},
     {"dram.write_efficiency", "of the peak", 0.01, 1, true, Kind::number},
     {"dram.latency_ns", "per DMA, ns", 0, 1e6, true, Kind::number},
+    {"dram.bytes", "that a program may take of it, bytes; 0: not limited", 0, many_bytes, false,
+     Kind::integer},
+    {"constants.gb_per_s",
+     "of a memory of its own for constants, sustained, 10^9 bytes per second; 0: the DRAM holds "
+     "them",
+     0, 1e5, false, Kind::number},
+    {"constants.latency_ns", "of that memory, per DMA, ns", 0, 1e6, false, Kind::number},
+    {"constants.bytes", "that a program's constants may take, bytes; 0: not limited", 0, many_bytes,
+     false, Kind::integer},
     {"vector.lanes", "8-bit elements per step; a 16-bit one counts twice", 1, 65536, true,
      Kind::integer},
     {"vector.alignment", "of the addresses of vector operands, bytes", 1, 4096, true,

@@ -158,7 +158,8 @@ class Reader {
       for (int i = 0; i <= static_cast<int>(f.highest); i++)
         if (node.is_string() && node.as_string()->get() == name(Dataflow(i))) return i;
       bad(node, path,
-          "\"weight_stationary\", \"output_stationary\", \"input_stationary\" or \"block\"");
+          "\"weight_stationary\", \"output_stationary\", \"input_stationary\", \"block\" or "
+          "\"micro_block\"");
     }
     const double v = number(node, path, f.lowest, f.highest, f.kind == MachineField::Kind::integer);
     const bool power = f.key.ends_with(".alignment") || f.key.ends_with(".line_bytes");

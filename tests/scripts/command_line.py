@@ -310,6 +310,11 @@ def test_targets(here):
     for key in ("[npu.mac]\nalignment", "[npu.vector]\nalignment", "[npu.cache]\nline_bytes"):
         check.refuses(f"{key.split()} of 3", build(f"{like}{key} = 3\n"), ["own.toml:4", "power of two", "3"])
     check.refuses("stripes whose least is above their most", build(f"{like}[npu.mac]\nstripe_min = 64\nstripe_max = 32\n"), ["own.toml:4", "stripe_min", "64", "32"])
+    check.refuses("activations that do not fit", build(f"{like}[npu.dram]\nbytes = 64\n"), ["activations and constants", "npu.dram.bytes", "64"])
+    apart = f"{like}[npu.constants]\ngb_per_s = 0.5\nbytes = 16\n"
+    check.refuses("constants that do not fit", build(apart), ["constants take", "npu.constants.bytes", "16"])
+    check.refuses("activations alone that do not fit", build(f"{apart}[npu.dram]\nbytes = 64\n"), ["activations take", "npu.dram.bytes"])
+    check.refuses("micro-blocks without pixels", build(f"{like}[npu.mac]\nmicro_width = 0\n"), ["own.toml:4", "micro_width", "1 to 256"])
     check.refuses("semaphores that cannot count", build(f"{like}[npu.control]\nsemaphore_limit = 1\n"), ["own.toml:4", "semaphore_limit", "1"])
     done = build(f'{like}[npu]\nrounding = ["fixed31_double"]\n', "-o", here / "own.lsb")
     answers("quantised in the target's mode", done, ["predicted"])

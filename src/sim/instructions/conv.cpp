@@ -216,17 +216,54 @@ Status execute(const Conv& c, Execution& on) {
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return b == 0 ? 0 : (a + b - 1) / b; }
 
+/// Pixels that the array works for: stripes of at most stripe_max, each at least stripe_min.
+std::uint64_t stripes(const Machine& machine, std::uint64_t pixels) {
+  const std::uint64_t most = std::max<std::uint64_t>(machine.stripe_max, 1);
+  const std::uint64_t rest = pixels % most;
+  return pixels / most * most + (rest > 0 ? std::max<std::uint64_t>(rest, machine.stripe_min) : 0);
+}
+
+/// Cycles of a kernel step for all micro-blocks of an output: a width and height of pixels each, or
+/// so many pixels of one row where an even row is all there is.
+double micro_step_cycles(const Machine& machine, const Conv& c) {
+  const std::uint64_t pixels = std::uint64_t{machine.micro_width} * machine.micro_height;
+  const bool row = c.out_h == 1 && c.kernel_h == 1 && c.out_w % 2 == 0;
+  const std::uint64_t blocks =
+      row ? divide_up(c.out_w, pixels)
+          : divide_up(c.out_w, machine.micro_width) * divide_up(c.out_h, machine.micro_height);
+  return static_cast<double>(stripes(machine, blocks * pixels)) * machine.step_cycles /
+         static_cast<double>(pixels);
+}
+
+/// Ethos-U (ethos-u-vela, npu_performance.py): a step takes one tap of many input channels or
+/// several taps of few, whichever gives fewer steps.
+double micro_block_cycles(const Machine& machine, const Conv& c) {
+  const std::uint64_t taps = std::uint64_t{c.kernel_h} * c.kernel_w, step = machine.step_cycles;
+  const std::uint64_t by_depth = taps * divide_up(c.in_c, machine.mac_rows * step),
+                      by_taps = divide_up(taps, step) * divide_up(c.in_c, machine.mac_rows);
+  return static_cast<double>(std::min(by_depth, by_taps) *
+                             divide_up(c.out_c, machine.mac_columns)) *
+         micro_step_cycles(machine, c);
+}
+
+double depthwise_cycles(const Machine& machine, const Conv& c) {
+  const std::uint64_t taps = std::uint64_t{c.kernel_h} * c.kernel_w,
+                      channels = divide_up(c.out_c, machine.depthwise_lanes);
+  if (machine.dataflow == Dataflow::micro_block)
+    return static_cast<double>(channels * divide_up(taps, std::uint64_t{machine.depthwise_taps} *
+                                                              machine.step_cycles)) *
+           micro_step_cycles(machine, c);
+  return static_cast<double>(channels * divide_up(taps, machine.depthwise_taps) * c.out_h *
+                             c.out_w);
+}
+
 double block_cycles(const Machine& machine, const Conv& c) {
-  const std::uint64_t pixels = std::uint64_t{c.out_h} * c.out_w;
   std::uint64_t folds_in = divide_up(c.in_c, machine.mac_rows) * c.kernel_h * c.kernel_w;
   if (machine.packs_narrow_input && c.in_c < machine.mac_rows)
     folds_in = divide_up(std::uint64_t{c.in_c} * c.kernel_w, machine.mac_rows) * c.kernel_h;
   const std::uint64_t folds = folds_in * divide_up(c.out_c, machine.mac_columns);
-  const std::uint64_t most = std::max<std::uint64_t>(machine.stripe_max, 1);
-  const std::uint64_t rest = pixels % most;
-  const std::uint64_t stripes =
-      pixels / most * most + (rest > 0 ? std::max<std::uint64_t>(rest, machine.stripe_min) : 0);
-  return static_cast<double>(folds) * static_cast<double>(stripes);
+  return static_cast<double>(folds) *
+         static_cast<double>(stripes(machine, std::uint64_t{c.out_h} * c.out_w));
 }
 
 double cycles(const Conv& c, const Machine& m) { return conv_cycles(m, c); }
@@ -245,10 +282,9 @@ double conv_cycles(const Machine& machine, const Conv& c) noexcept {
   const std::uint64_t pixels = std::uint64_t{c.out_h} * c.out_w;
   double cycles = 0;
   if (c.depthwise) {
-    cycles = static_cast<double>(executions::divide_up(c.out_c, machine.depthwise_lanes)) *
-             static_cast<double>(executions::divide_up(std::uint64_t{c.kernel_h} * c.kernel_w,
-                                                       machine.depthwise_taps)) *
-             static_cast<double>(pixels);
+    cycles = executions::depthwise_cycles(machine, c);
+  } else if (machine.dataflow == Dataflow::micro_block) {
+    cycles = executions::micro_block_cycles(machine, c);
   } else if (machine.dataflow == Dataflow::block) {
     cycles = executions::block_cycles(machine, c);
   } else {

@@ -81,7 +81,9 @@ DmaCost dma_cost(const Machine& machine, const Dma& dma, bool write) noexcept {
   }
 
   const double ns_per_cycle = 1e3 / machine.clock_mhz;
-  const double latency = std::max(machine.dram_latency_ns, 0.0);
+  cost.constants = dma.dram == Dram::constants && machine.constants_gb_per_s > 0;
+  const double latency =
+      std::max(cost.constants ? machine.constants_latency_ns : machine.dram_latency_ns, 0.0);
   cost.setup_ns = machine.dma_setup_cycles * ns_per_cycle + latency;
   double rate = machine.dma_bytes_per_cycle / ns_per_cycle;
   if (latency > 0)  // Little's law: bytes in flight / latency
@@ -96,7 +98,7 @@ DmaCost dma_cost(const Machine& machine, const Dma& dma, bool write) noexcept {
     rate = std::min(rate, static_cast<double>(cost.dram_bytes) / (sram_cycles * ns_per_cycle));
   cost.bytes_per_ns = rate;
   const double efficiency = write ? machine.dram_write_efficiency : machine.dram_read_efficiency;
-  cost.dram_share = efficiency > 0 ? 1 / efficiency : 1;
+  cost.dram_share = efficiency > 0 && !cost.constants ? 1 / efficiency : 1;
   return cost;
 }
 
