@@ -104,6 +104,92 @@ TEST(Target, EnergyIsNotInherited) {
   EXPECT_EQ(own.machine.dram_byte_pj, 0);
 }
 
+/// shore-1 with these `--set`.
+Target with(const std::vector<std::string>& changes) { return load_target("shore-1", changes); }
+
+std::string message(const std::vector<std::string>& changes) {
+  try {
+    with(changes);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Target, NumbersCanBeSetWithoutAFile) {
+  const Target base = load_target("shore-1");
+  const Target t =
+      with({"sram=1.5MiB", "npu.mac.dataflow=output_stationary", "dram.gb_per_s=4",
+            "cache.coherent=true", "vector.softmax_cycles=0", "cpu.ghz=3",
+            "cpu.ns_per_element.com.microsoft.FusedConv=7", "forms.mac.kernel_h=[1, 3]",
+            "ops.com.microsoft.FusedConv.supported=false"});
+  EXPECT_EQ(t.machine.sram_bytes, 1536u * 1024);
+  EXPECT_EQ(t.machine.dataflow, Dataflow::output_stationary);
+  EXPECT_EQ(t.machine.dram_gb_per_s, 4);
+  EXPECT_TRUE(t.machine.coherent);
+  EXPECT_EQ(machine_number(t.machine, "vector.softmax_cycles"), 0);
+  EXPECT_EQ(t.cpu.ghz, 3);
+  EXPECT_EQ(t.cpu.ns_per_element.at("com.microsoft.FusedConv"), 7);
+  EXPECT_FALSE(t.ops.at("com.microsoft.FusedConv").supported);
+  const auto limit = std::ranges::find(t.forms.at("mac").limits, "kernel_h", &FactLimit::fact);
+  ASSERT_NE(limit, t.forms.at("mac").limits.end());
+  EXPECT_EQ(limit->highest, 3);
+  EXPECT_EQ(limit->where, "--set forms.mac.kernel_h=[1, 3]");
+  // The rest is the file's, and what was set is remembered as it was typed.
+  EXPECT_EQ(t.machine.mac_rows, base.machine.mac_rows);
+  EXPECT_EQ(t.changes.size(), 9u);
+  EXPECT_EQ(t.changes.front().first, "sram.bytes");
+  EXPECT_EQ(t.changes.front().second, "1.5MiB");
+  // A bundle keeps the numbers, and says whose they are.
+  EXPECT_THAT(print(t), HasSubstr("# --set sram.bytes=1.5MiB\n"));
+  EXPECT_TRUE(parse_target(print(t), "again.toml").machine == t.machine);
+}
+
+TEST(Target, EveryNumberCanBeSet) {
+  const Target base = load_target("shore-1");
+  for (const MachineField& f : machine_fields()) {
+    const double old = machine_number(base.machine, f.key);
+    std::string value = str(old == f.lowest ? f.highest : f.lowest);
+    double wanted = old == f.lowest ? f.highest : f.lowest;
+    if (f.kind == MachineField::Kind::flag) value = wanted != 0 ? "true" : "false";
+    if (f.kind == MachineField::Kind::dataflow)
+      value = name(Dataflow(static_cast<int>(wanted)));
+    else if (f.kind == MachineField::Kind::integer)
+      value = std::to_string(static_cast<std::int64_t>(wanted));
+    if (f.key == "mac.stripe_min") value = "16", wanted = 16;  // no more than stripe_max
+    if (f.key == "mac.stripe_max") value = "64", wanted = 64;
+    EXPECT_EQ(machine_number(with({str(f.key, "=", value)}).machine, f.key), wanted) << f.key;
+  }
+}
+
+TEST(Target, SaysWhatIsWrongWithASet) {
+  const auto set = [](const std::string& text) { return message(std::vector{text}); };
+  EXPECT_THAT(set("sram"), HasSubstr("--set sram: expected KEY=VALUE"));
+  EXPECT_THAT(set("sram="), HasSubstr("--set sram=: expected KEY=VALUE"));
+  EXPECT_THAT(set("srm=1"),
+              HasSubstr("--set srm=1: unknown key 'srm'; expected one of: clock.KEY"));
+  EXPECT_THAT(set("srm.bytes=1"), HasSubstr("--set srm.bytes=1: unknown key 'srm.bytes'"));
+  EXPECT_THAT(set("mac.row=8"),
+              HasSubstr("--set mac.row=8: unknown key 'npu.mac.row'; expected one of: rounding, "
+                        "mac.dataflow, mac.rows"));
+  EXPECT_THAT(
+      set("rows=0"),
+      HasSubstr("--set rows=0: npu.mac.rows: expected an integer from 1 to 65536, found 0"));
+  EXPECT_THAT(set("sram=1000.5"), HasSubstr("expected an integer from 1024"));
+  EXPECT_THAT(set("sram.banks=1KiB"), HasSubstr("expected an integer from 1 to 65536"));
+  EXPECT_THAT(set("dram=nan"), HasSubstr("npu.dram.gb_per_s: expected a number from 0.001"));
+  EXPECT_THAT(set("dataflow=spatial"), HasSubstr("expected \"weight_stationary\""));
+  EXPECT_THAT(set("cache.coherent=yes"), HasSubstr("expected true or false, found 'yes'"));
+  EXPECT_THAT(set("forms.mac.kernel_h=[1,"), HasSubstr("--set forms.mac.kernel_h=[1,: expected"));
+  EXPECT_THAT(set("ops.Convv.supported=false"), HasSubstr("--set ops.Convv.supported=false: ops"));
+  EXPECT_THAT(set("mac.stripe_min=64"), HasSubstr("expected at most npu.mac.stripe_max (32) of "));
+  EXPECT_THAT(set("sram=1\nname = 2"), HasSubstr("control character"));
+  EXPECT_THAT(message(std::vector<std::string>{"sram=1MiB", "npu.sram.bytes=2MiB"}),
+              HasSubstr("sram.bytes is set by --set sram=1MiB already"));
+  const std::vector<std::string> sram = {"sram=1MiB"};
+  EXPECT_THROW(load_target("cpu", sram), Error);  // it has no NPU
+}
+
 TEST(Target, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(message("name = 3"), HasSubstr("t.toml:1: name: expected a string, found 3"));
   EXPECT_THAT(message("name = "), HasSubstr("t.toml:1: not TOML"));

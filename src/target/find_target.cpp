@@ -64,8 +64,8 @@ std::vector<TargetName> target_names() {
   return out;
 }
 
-Target load_target(std::string_view wanted) {
-  if (wanted == "cpu") return parse_target(cpu_only, "cpu (built in)");
+Target load_target(std::string_view wanted, std::span<const std::string> changes) {
+  if (wanted == "cpu") return parse_target(cpu_only, "cpu (built in)", changes);
   std::string file(wanted);
   const bool path = wanted.find('/') != std::string_view::npos || wanted.ends_with(".toml");
   if (!path) {
@@ -82,7 +82,7 @@ Target load_target(std::string_view wanted) {
   const Result<SharedBlob> blob = read_file(file, std::size_t{1} << 20);
   if (!blob.ok()) fail(blob.status().code(), "target ", file, ": ", blob.status().text());
   const std::span<const std::byte> bytes = (*blob)->bytes();
-  return parse_target({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file);
+  return parse_target({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file, changes);
 }
 
 }  // namespace longshore

@@ -41,7 +41,9 @@ std::string table(std::string_view name, const std::map<std::string, double, std
 }  // namespace
 
 std::string print(const Target& t) {
-  std::string out = fmt::format("name = {}\ndoc = {}\n", quoted(t.name), quoted(t.doc));
+  std::string out;
+  for (const auto& [key, value] : t.changes) out += fmt::format("# --set {}={}\n", key, value);
+  out += fmt::format("name = {}\ndoc = {}\n", quoted(t.name), quoted(t.doc));
   const Machine& m = t.machine;
   if (m.present) {
     std::vector<std::string> modes;

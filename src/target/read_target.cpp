@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "target/target.hpp"
+#include "target/change.hpp"
 
 namespace longshore {
 
@@ -69,21 +69,26 @@ class Reader {
   }
 
   std::string where(const toml::node& n) const {
+    if (one_line()) return file_;
     return str(std::filesystem::path(file_).filename().string(), ":", n.source().begin.line);
   }
 
  private:
-  std::string line(const toml::node& n) const { return str(file_, ":", n.source().begin.line); }
+  /// What is read is no file but a `--set`.
+  bool one_line() const { return file_.starts_with("--set "); }
+  std::string line(const toml::source_region& at) const {
+    return one_line() ? file_ : str(file_, ":", at.begin.line);
+  }
+  std::string line(const toml::node& n) const { return line(n.source()); }
   [[noreturn]] void bad(const toml::node& n, std::string_view key,
                         std::string_view expected) const {
-    fail(Code::bad_model, file_, ":", n.source().begin.line, ": ", key, ": expected ", expected,
-         ", found ", show(n));
+    fail(Code::bad_model, line(n), ": ", key, ": expected ", expected, ", found ", show(n));
   }
   [[noreturn]] void unknown(const toml::key& key, const toml::node&,
                             const std::vector<std::string>& known,
                             std::string_view table = {}) const {
-    fail(Code::bad_model, file_, ":", key.source().begin.line, ": unknown key '", table,
-         table.empty() ? "" : ".", key.str(), "'; expected one of: ", join(known));
+    fail(Code::bad_model, line(key.source()), ": unknown key '", table, table.empty() ? "" : ".",
+         key.str(), "'; expected one of: ", join(known));
   }
   const toml::table& table(const toml::node& n, std::string_view key) const {
     if (!n.is_table()) bad(n, key, "a table");
@@ -145,7 +150,7 @@ class Reader {
     for (const MachineField& f : machine_fields())
       if (f.key.starts_with(section)) known.emplace_back(f.key);
     known.emplace_back("dtypes");
-    fail(Code::bad_model, file_, ":", key.source().begin.line, ": unknown key 'npu.", path,
+    fail(Code::bad_model, line(key.source()), ": unknown key 'npu.", path,
          "'; expected one of: ", join(known));
   }
 
@@ -212,7 +217,7 @@ class Reader {
       try {
         op_named(op);
       } catch (const Error& e) {
-        fail(Code::bad_model, file_, ":", key.source().begin.line, ": ops: ", e.what());
+        fail(Code::bad_model, line(key.source()), ": ops: ", e.what());
       }
       rule(table(node, op), str("ops.", op), fact_names(op_named(op)), t_.ops[op]);
     }
@@ -291,8 +296,7 @@ class Reader {
             try {
               op_named(op.str());
             } catch (const Error& e) {
-              fail(Code::bad_model, file_, ":", op.source().begin.line,
-                   ": cpu.ns_per_element: ", e.what());
+              fail(Code::bad_model, line(op.source()), ": cpu.ns_per_element: ", e.what());
             }
           }
           c.ns_per_element[std::string(op.str())] = number(value, name, 0, 1e6, false);
@@ -348,7 +352,8 @@ void check_together(const Target& t, const Given& given) {
   const Machine& m = t.machine;
   if (m.stripe_min > m.stripe_max)
     fail(Code::bad_model, given.at("mac.stripe_min"), ": npu.mac.stripe_min: expected at most ",
-         "npu.mac.stripe_max (", m.stripe_max, "), found ", m.stripe_min);
+         "npu.mac.stripe_max (", m.stripe_max, ") of ", given.at("mac.stripe_max"), ", found ",
+         m.stripe_min);
 }
 
 /// All at once, so that one try is enough.
@@ -373,14 +378,30 @@ void read(std::string_view source, const std::string& file, Target& target, Give
   }
 }
 
+/// Applies a `--set`.
+void change(const TargetChange& c, Target& target, Given& given) {
+  if (c.of_npu && !target.machine.present)
+    fail(Code::bad_argument, c.where, ": expected a target with an NPU, found ", target.file);
+  try {
+    const toml::table line = toml::parse(c.toml, c.where);
+    Reader(c.where, target, given).read(line);
+  } catch (const toml::parse_error& e) {
+    fail(Code::bad_argument, c.where, ": expected a value of TOML: ", e.description());
+  }
+  target.changes.emplace_back(c.key, c.value);
+}
+
 }  // namespace
 
-Target parse_target(std::string_view toml, const std::string& file) {
+Target parse_target(std::string_view toml, const std::string& file,
+                    std::span<const std::string> texts) {
+  const std::vector<TargetChange> changes = target_changes(texts);
   Target target;
   target.file = file;
   std::ranges::fill(target.machine.vector_cycles, 0);  // a unit does what has a price
   Given given;
   read(toml, file, target, given, 0);
+  for (const TargetChange& c : changes) change(c, target, given);
   std::vector<std::string> missing;
   if (target.name.empty()) missing.emplace_back("'name'");
   for (std::string_view key : {"cores", "ghz", "macs_per_cycle", "bandwidth_gbs", "ns_per_element"})

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,9 @@ struct Target {
   std::map<std::string, Rule, std::less<>> forms;
   std::map<std::string, Rule, std::less<>> ops;  // by qualified operator name
   HostCpu cpu;
+  /// What was asked for beside the file, key and value: {"sram.bytes", "1MiB"}. Its numbers hold
+  /// it.
+  std::vector<std::pair<std::string, std::string>> changes;
 
   /// The units that nodes are placed on: "cpu", and "npu" where the chip has one.
   std::vector<std::string_view> units() const {
@@ -72,9 +76,11 @@ struct Target {
 
 /// Reads a target by name (from the targets folders, or the built-in `cpu`) or by file path.
 /// Throws on anything unknown, missing or impossible: file, line, key, expected, found.
-Target load_target(std::string_view name_or_file);
+/// `changes` are KEY=VALUE (target/change.hpp), which hold instead of what the file says.
+Target load_target(std::string_view name_or_file, std::span<const std::string> changes = {});
 /// The same from text; `file` is for messages.
-Target parse_target(std::string_view toml, const std::string& file);
+Target parse_target(std::string_view toml, const std::string& file,
+                    std::span<const std::string> changes = {});
 
 /// The whole target as one file that inherits nothing: parse_target reads it back. What a bundle
 /// keeps.

@@ -323,6 +323,29 @@ def test_targets(here):
     answers("its own is", build(f"{like}[npu.energy]\nmac_pj = 1\n"), ["energy"])
 
 
+def test_set(here):
+    """--set is a target file without the file: the same predictions, the same messages."""
+    file, target, bundle = conv_net(here / "m.onnx", (1, 3, 64, 64)), here / "own.toml", here / "m.lsb"
+    target.write_text('name = "own"\nlike = "shore-1"\n[npu.sram]\nbytes = 8192\n[npu.dram]\ngb_per_s = 0.5\n')
+    written = as_json(cli.run("build", file, "--target", target, "--json"))
+    done = cli.run("build", file, "--target", "shore-1", "--set", "sram=8KiB", "--set", "dram.gb_per_s=0.5", "-o", bundle, "--json")
+    told = as_json(done)
+    check.that(told["set"] == {"sram.bytes": "8KiB", "dram.gb_per_s": "0.5"} and "set" not in written, "--json names what was set", told.get("set"))
+    check.that(told["sram_bytes"] == 8192 and told["latency_ms"] == written["latency_ms"], "it predicts what the file would", (told["latency_ms"], written["latency_ms"]))
+    plain = as_json(cli.run("build", file, "--target", "shore-1", "--json"))
+    check.that(plain["latency_ms"] < told["latency_ms"], "and not what the target itself would", (plain["latency_ms"], told["latency_ms"]))
+    answers("the bundle's machine has it", cli.run("compare", bundle), [" 0 different"])
+    check.that(f"{told['latency_ms']:.3f} ms" in cli.run("run", bundle, "--timing-only").stdout, "the bundle is timed with it")
+    answers("the summary names it", cli.run("build", file, "--target", "shore-1", "--set", "sram=8KiB"), ["set     sram.bytes = 8KiB"])
+    answers("targets marks it", cli.run("targets", "shore-1", "--set", "sram=1MiB"), ["* sram.bytes ", "1048576", "  sram.banks ", "* not of the file"])
+    check.that(as_json(cli.run("targets", "shore-1", "--set", "sram=1MiB", "--json"))["npu"]["sram"]["bytes"] == 1 << 20, "targets --json has it")
+    for command in (["build", file, "--target", "shore-1"], ["targets", "shore-1"]):
+        check.refuses(f"{command[0]}: --set out of range", cli.run(*command, "--set", "sram=1"), ["--set sram=1: npu.sram.bytes", "expected an integer from 1024", "found 1"])
+        check.refuses(f"{command[0]}: --set of nothing", cli.run(*command, "--set", "srm=1"), ["--set srm=1", "unknown key 'srm'"])
+    check.refuses("--set without NPU", cli.run("build", file, "--set", "sram=1MiB"), ["--set sram=1MiB", "a target with an NPU", "cpu"])
+    check.refuses("--set without target", cli.run("targets", "--set", "sram=1MiB"), ["--set", "expected TARGET"])
+
+
 def test_files(here):
     file = conv_net(here / "m.onnx")
     out = here / "out"
@@ -424,7 +447,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets, test_set,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue

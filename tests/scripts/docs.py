@@ -18,7 +18,7 @@ PATH = re.compile(rf"`((?:{FOLDERS})/[\w./*-]+)`")
 CHAPTERS = {"bench": ["run.md"], "build": ["compile.md", "plan-lower.md", "place.md"], "compare": ["compare.md"], "eval": ["quantize.md", "run.md"],
             "inspect": ["read.md", "optimize.md"], "ops": ["read.md"], "run": ["run.md"], "targets": ["targets.md"], "test-onnx": ["read.md"]}
 GROUPS = {"Quantisation": ["quantize.md"], "Pictures": ["read.md"]}
-SHARED = {"--dim": ["compile.md"], "--shape": ["compile.md"], "--input-value": ["compile.md"], "--json": ["errors.md"]}
+SHARED = {"--dim": ["compile.md"], "--shape": ["compile.md"], "--input-value": ["compile.md"], "--json": ["errors.md"], "--set": ["targets.md"]}
 STAND_IN = re.compile(r"[A-Z]{2,}|<|\*")
 
 check = Checks()

@@ -15,6 +15,7 @@
 #include "measure/chrome_trace.hpp"
 #include "model_options.hpp"
 #include "command_line.hpp"
+#include "target_options.hpp"
 #include "write/bundle.hpp"
 
 namespace longshore::commands {
@@ -22,7 +23,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::vector<std::string> without, force;
+  std::vector<std::string> without, force, set;
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
@@ -98,7 +99,7 @@ void check_options(const Options& o, const Target& target) {
 int run(const Options& o) {
   Dump dump(o.dump);
   compile::Options options;
-  options.target = load_target(o.target);
+  options.target = load_target(o.target, o.set);
   check_options(o, *options.target);
   options.source = source_of(o.model);
   for (const std::string& text : o.force) options.forced.push_back(forced_unit(text));
@@ -143,6 +144,7 @@ std::function<int()> setup(CommandLine& app) {
   app.add_option("--target", o->target,
                  "Name of a target (see `longshore targets`) or a target file")
       .show_default();
+  add_set_option(app, o->set);
   add_calibrate_options(app, o->calibrate);
   add_image_options(app, o->image);
   using Layout = InputFormat::Layout;

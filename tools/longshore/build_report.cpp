@@ -82,6 +82,7 @@ Json to_json(const compile::Compiled& c) {
               {"unpriced_nodes", std::ranges::count_if(p.nodes, unpriced)},
               {"arena_bytes", c.program.arena_bytes},
               {"random_calibration", c.random_calibration}};
+  for (const auto& [key, value] : p.target.changes) out["set"][key] = value;
   if (p.target.machine.present) {
     for (int a = 0; a < activity_count; a++)
       out["split_ms"][name(Activity(a))] = c.timing.time.ns[a] * 1e-6;
@@ -180,6 +181,12 @@ void show_totals(std::ostream& out, const compile::Compiled& c, const std::strin
   out << fmt::format("\ntarget {}: {}{} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
                      without ? "at least " : "", shown_ms(latency_ms(c)), p.npu_mac_share() * 100,
                      shown_count(static_cast<double>(p.macs())));
+  if (!p.target.changes.empty()) {
+    std::string all;
+    for (const auto& [key, value] : p.target.changes)
+      all += (all.empty() ? "" : ", ") + key + " = " + value;
+    out << "  set     " << wrapped(all, 10, 10, ", ") << "\n";
+  }
   if (without)
     out << fmt::format("  without {} node{}, whose dims are known at run time only\n", without,
                        without == 1 ? "" : "s");

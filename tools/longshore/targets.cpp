@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -8,12 +9,14 @@
 #include "json.hpp"
 #include "say.hpp"
 #include "target/target.hpp"
+#include "target_options.hpp"
 
 namespace longshore::commands {
 namespace {
 
 struct Options {
   std::string target;
+  std::vector<std::string> set;
   bool json = false;
 };
 
@@ -27,6 +30,7 @@ Json rule_json(const Rule& r) {
 
 Json target_json(const Target& t) {
   Json out = {{"name", t.name}, {"doc", t.doc}, {"file", t.file}};
+  for (const auto& [key, value] : t.changes) out["set"][key] = value;
   if (t.machine.present) {
     Json npu;
     for (const MachineField& f : machine_fields()) {
@@ -69,6 +73,12 @@ std::string rule_text(const Rule& r) {
   return out.empty() ? "no limits" : out;
 }
 
+/// '*' before what --set gave.
+char mark(const Target& t, std::string_view key) {
+  const bool set = std::ranges::any_of(t.changes, [&](const auto& c) { return c.first == key; });
+  return set ? '*' : ' ';
+}
+
 void show(const Target& t) {
   std::cout << wrapped(t.name + ": " + t.doc, 0, 2) << "\n"
             << (t.file.empty() ? "" : "  file " + t.file + "\n");
@@ -79,7 +89,8 @@ void show(const Target& t) {
       const std::string value = f.kind == MachineField::Kind::dataflow ? name(t.machine.dataflow)
                                 : f.kind == MachineField::Kind::flag   ? (v != 0 ? "true" : "false")
                                                                        : fmt::format("{}", v);
-      std::cout << fmt::format("  {:<28} {:>17}  {}\n", f.key, value, wrapped(f.doc, 50, 50));
+      std::cout << fmt::format("{} {:<28} {:>17}  {}\n", mark(t, f.key), f.key, value,
+                               wrapped(f.doc, 50, 50));
     }
     std::cout << "\noperators by form\n";
     for (const auto& [form, rule] : t.forms)
@@ -93,17 +104,23 @@ void show(const Target& t) {
                                t.cpu.cores, t.cpu.ghz, t.cpu.bandwidth_gbs, t.cpu.step_us),
                    0, 2, ", ")
             << "\n";
+  if (t.changes.empty()) return;
+  std::string all;
+  for (const auto& [key, value] : t.changes) all += (all.empty() ? "" : ", ") + key + " = " + value;
+  std::cout << "\n" << wrapped("* not of the file but of --set: " + all, 0, 2, ", ") << "\n";
 }
 
 int run(const Options& o) {
   if (!o.target.empty()) {
-    const Target t = load_target(o.target);
+    const Target t = load_target(o.target, o.set);
     if (o.json)
       print_json(target_json(t));
     else
       show(t);
     return exit_code::yes;
   }
+  if (!o.set.empty())
+    fail(Code::bad_argument, "--set changes one target: expected TARGET, found none");
   Json list = Json::array();
   for (const TargetName& n : target_names()) {
     // A broken file is named, and hides no other target.
@@ -125,6 +142,7 @@ int run(const Options& o) {
 std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   app.add_option("TARGET", o->target, "Name or file: shows that one in full");
+  add_set_option(app, o->set);
   app.add_flag("--json", o->json, "JSON on one line");
   return [o] { return run(*o); };
 }

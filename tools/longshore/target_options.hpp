@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+
+namespace longshore {
+
+/// --set KEY=VALUE, which load_target takes.
+inline void add_set_option(CommandLine& app, std::vector<std::string>& changes) {
+  app.add_option("--set", changes,
+                 "KEY=VALUE: the target with another number, such as sram.bytes=1MiB or cores=2; "
+                 "several may be given")
+      .one_at_a_time();
+}
+
+}  // namespace longshore
