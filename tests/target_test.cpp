@@ -182,7 +182,9 @@ TEST(Target, SaysWhatIsWrongWithASet) {
   EXPECT_THAT(set("cache.coherent=yes"), HasSubstr("expected true or false, found 'yes'"));
   EXPECT_THAT(set("forms.mac.kernel_h=[1,"), HasSubstr("--set forms.mac.kernel_h=[1,: expected"));
   EXPECT_THAT(set("ops.Convv.supported=false"), HasSubstr("--set ops.Convv.supported=false: ops"));
-  EXPECT_THAT(set("mac.stripe_min=64"), HasSubstr("expected at most npu.mac.stripe_max (32) of "));
+  EXPECT_THAT(message(std::vector<std::string>{"mac.stripe_min=64", "mac.stripe_max=32"}),
+              HasSubstr("--set mac.stripe_min=64: npu.mac.stripe_min: expected at most "
+                        "npu.mac.stripe_max (32) of --set mac.stripe_max=32, found 64"));
   EXPECT_THAT(set("sram=1\nname = 2"), HasSubstr("control character"));
   EXPECT_THAT(message(std::vector<std::string>{"sram=1MiB", "npu.sram.bytes=2MiB"}),
               HasSubstr("sram.bytes is set by --set sram=1MiB already"));
