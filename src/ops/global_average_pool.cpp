@@ -44,7 +44,8 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval_codes,
     .facts = global_pool_facts,
     .quant = Quant::integer,
-    .form = [](const NodeTypes&) { return FormSpec{.form = "reduce", .function = "mean", .axis = 1}; },
+    .form =
+        [](const NodeTypes&) { return FormSpec{.form = "reduce", .function = "mean", .axis = 1}; },
     .examples = {"(x: f32[N,3,4,5]) { y = GlobalAveragePool(x) return y }",
                  "(x: f16[1,2,3]) { y = GlobalAveragePool(x) return y }",
                  "(x: i8[1,2,4,4] q(0.5, -3)) { y: i8[1,2,1,1] q(0.1, 5) = GlobalAveragePool(x) "
