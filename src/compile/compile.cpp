@@ -190,9 +190,13 @@ class Compiler {
     tell(Stage::place, 0);
     PlaceOptions options = o_.place;
     for (const auto& [name, npu] : o_.forced) {
+      if (name == "*" && npu) {
+        options.by_price = false;
+        continue;
+      }
       bool found = false;
       for (std::size_t i = 0; i < c_.graph.nodes.size(); i++)
-        if (excluded(c_.graph, c_.graph.nodes[i], std::span(&name, 1)))
+        if (name == "*" || excluded(c_.graph, c_.graph.nodes[i], std::span(&name, 1)))
           options.forced[i] = npu, found = true;
       if (!found) refuse_name(str("--force ", name, npu ? "=npu" : "=cpu"), name, c_.graph);
     }

@@ -78,7 +78,7 @@ struct Options {
   int threads = 1;
   PlaceOptions place;
   /// Nodes whose unit is given: a node's name, an output's name or an operator, true for the NPU.
-  /// The last that names a node holds.
+  /// The last that names a node holds. "*" are all; those that the NPU can run.
   std::vector<std::pair<std::string, bool>> forced;
   plan::PlanOptions plan;
   bool taps = false;    // makes Compiled::tapped too

@@ -111,7 +111,8 @@ NodePlacement assess(const Graph& g, const Node& n, FormSpec spec, const Target&
   NodePlacement p;
   p.spec = std::move(spec);
   p.macs = node_macs(g, n);
-  p.options.push_back({.unit = "cpu", .us = cpu_price_us(g, n, t.cpu)});
+  p.options.push_back(
+      {.unit = "cpu", .us = cpu_price_us(g, n, t.cpu, t.machine.constants_gb_per_s)});
   if (!t.machine.present) {
     p.general.push_back({str("the target ", t.name, " has no NPU"), {}, "--target NAME of an NPU"});
     return p;

@@ -32,7 +32,7 @@ std::int64_t node_macs(const Graph& g, const Node& n) {
   return n.op->macs && n.output() != no_value && n.input(0) != no_value ? n.op->macs({n, g}) : 0;
 }
 
-double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
+double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu, double constants_gb_per_s) {
   if (n.op->view) return 0;
   if (!known(g, n)) return -1;
   const bool quantised = n.output() != no_value && g[n.output()].type.quantised();
@@ -40,14 +40,17 @@ double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
   const double peak = rate != cpu.macs_per_cycle.end() ? rate->second : 1;
   const double macs_us =
       static_cast<double>(node_macs(g, n)) / (peak * cpu.ghz * 1e3 * cpu.cores * cpu.efficiency);
-  double written = 0, read = 0, elements = 0;
+  double written = 0, read = 0, constants = 0, elements = 0;
   for (ValueId v : n.outputs) {
     written += bytes_of(g, v);
     elements += v == no_value ? 0 : *elements_of(g, v);
   }
-  for (std::size_t i = 0; i < n.inputs.size(); i++)
+  for (std::size_t i = 0; i < n.inputs.size(); i++) {
     // Of a table only the rows that are picked are read.
-    read += i == 0 && n.op->picks ? written : bytes_of(g, n.inputs[i]);
+    const double bytes = i == 0 && n.op->picks ? written : bytes_of(g, n.inputs[i]);
+    (g.constant(n.inputs[i]) ? constants : read) += bytes;
+  }
+  const double constants_us = constants_gb_per_s > 0 ? constants / (constants_gb_per_s * 1e3) : 0;
   double element_us = 0;
   if (node_macs(g, n) == 0) {
     auto ns = cpu.ns_per_element.find(qualified_name(*n.op));
@@ -60,8 +63,8 @@ double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu) {
         sums ? *elements_of(g, n.input(0)) : elements * static_cast<double>(spec.window.taps());
     element_us = work * ns->second * 1e-3;
   }
-  return cpu.step_us +
-         std::max({macs_us, (read + written) / (cpu.bandwidth_gbs * 1e3), element_us});
+  return cpu.step_us + std::max({macs_us, (read + constants + written) / (cpu.bandwidth_gbs * 1e3),
+                                 constants_us, element_us});
 }
 
 double npu_price_us(const forms::FormDef& form, const forms::FormNode& n, const Machine& m) {

@@ -112,6 +112,9 @@ def test_ignored(here):
     check.that(not (here / "t.json").exists(), "no trace is left")
     check.refuses("--force without NPU", cli.run("build", file, "--force", "y=npu"), ["--force", "cpu"])
     check.refuses("--force without a unit", cli.run("build", file, "--target", NPU, "--force", "y"), ["--force y", "NODE=cpu or NODE=npu"])
+    for unit, share in (("npu", 1.0), ("cpu", 0.0)):
+        told = as_json(cli.run("build", file, "--target", NPU, "--force", f"*={unit}", "--json"))
+        check.that(told["npu_mac_share"] == share, f"--force *={unit}", told["npu_mac_share"])
     check.refuses("--force of nothing", cli.run("build", file, "--target", NPU, "--force", "nothing=cpu"), ["--force nothing=cpu"])
     check.refuses("--plan without NPU", cli.run("build", file, "--plan"), ["--plan", "cpu"])
     for command in ("run", "bench", "eval"):

@@ -167,7 +167,7 @@ std::function<int()> setup(CommandLine& app) {
   app.add_option(
          "--force", o->force,
          "NODE=cpu or NODE=npu: where a node runs, whatever it costs; NODE is a node's name, "
-         "an output's name or an operator")
+         "an output's name, an operator or *, which is all that the NPU can run")
       .one_at_a_time();
   app.add_option("--without", o->without,
                  str("Plans for the NPU without ", mechanism_names(), ", to see what each gains"))
