@@ -5,9 +5,9 @@
 
 Without models: the nets of bench/make_models.py, with random weights, and those that script/models got. Figures are the
 simulator's. A row for each net and the geometric mean; the columns are factors: 1.30x means that the plan without it takes 1.3 times as
-long, or moves 1.3 times as much; no factor where the host does it all, whose traffic is not counted. The column `before` is of bench/plain_plan.csv: the compiler of commit 92bdd65, before values had
-orders, layers had cascades and large pools were taken apart, with the same target file but for keys that it did not know. --save writes
-such a file.
+long, or moves 1.3 times as much; no factor where the host does it all, whose traffic is not counted. The column `before` is of
+bench/plain_plan.csv: the compiler of commit 92bdd65, before values had orders, layers had cascades and large pools were taken apart, with
+the target file of that commit. --save writes such a file.
 """
 import argparse
 import csv

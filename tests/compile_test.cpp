@@ -1,5 +1,6 @@
 // One way from a model to a program: its stages, what it says, and that it can be stopped.
 #include "base/sanitizer.hpp"
+#include "compile/choices.hpp"
 #include "compile/compile.hpp"
 
 #include <gmock/gmock.h>
@@ -235,6 +236,23 @@ TEST(NearNames, AreThoseFewChangesAway) {
   EXPECT_EQ(near_names("Conv1", names), "; near: 'conv1', 'conv2'");
   EXPECT_EQ(near_names("conv_out", names), "; near: '/model/head/conv_out'");
   EXPECT_EQ(near_names("softmax", names), "");
+}
+
+TEST(Choices, AreAppliedAndReadBackFromTheirText) {
+  compile::Options made, read;
+  compile::choose(made, "--force", "a=b=cpu");
+  compile::choose(made, "--force", "*=npu");
+  compile::choose(made, "--without", "cascades");
+  EXPECT_EQ(made.choices, "--force a=b=cpu\n--force *=npu\n--without cascades\n");
+  compile::choose_all(read, made.choices);
+  EXPECT_EQ(read.choices, made.choices);
+  EXPECT_THAT(read.forced,
+              testing::ElementsAre(testing::Pair("a=b", false), testing::Pair("*", true)));
+  EXPECT_FALSE(read.plan.cascade);
+  EXPECT_TRUE(read.plan.fuse);
+  for (const char* wrong :
+       {"--force\n", "--force a\n", "--force =cpu\n", "--without x", "nonsense", "\n"})
+    EXPECT_THROW(compile::choose_all(read, wrong), Error) << wrong;
 }
 
 }  // namespace

@@ -238,6 +238,7 @@ class Compiler {
       c_.program = lower::lower(c_.plan);
     }
     c_.target_text = print(*o_.target);
+    c_.choices = o_.choices;
     if (o_.verify) {
       prove(c_.program);
       if (c_.tapped) prove(c_.tapped->program, "the program with taps");

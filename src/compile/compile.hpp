@@ -80,6 +80,7 @@ struct Options {
   /// Nodes whose unit is given: a node's name, an output's name or an operator, true for the NPU.
   /// The last that names a node holds. "*" are all; those that the NPU can run.
   std::vector<std::pair<std::string, bool>> forced;
+  std::string choices;  // of compile/choices.hpp, as text for the bundle
   plan::PlanOptions plan;
   bool taps = false;    // makes Compiled::tapped too
   bool verify = true;   // proves the program sound
@@ -91,24 +92,6 @@ struct Options {
   /// Gets what each stage made as text, in order: "read", "optimised", "quantised", "plan",
   /// "program".
   std::function<void(std::string_view name, const std::string& text)> snapshot;
-};
-
-/// What makes programs faster than one node after the other, and what turns it off.
-struct Mechanism {
-  std::string_view name;
-  void (*turn_off)(Options&);
-};
-inline constexpr Mechanism mechanisms[] = {
-    // Values are walked as the work that reads them asks, without Transposes between.
-    {"layout", [](Options& o) { o.place.choose_order = false; }},
-    // Element-wise nodes work on the tile made before.
-    {"fusion", [](Options& o) { o.plan.fuse = false; }},
-    // A layer loads while the one before works.
-    {"prefetch", [](Options& o) { o.plan.prefetch = false; }},
-    // Layers hand each other stripes in SRAM.
-    {"cascades", [](Options& o) { o.plan.cascade = false; }},
-    // The tiles of a layer are shared out to the cores.
-    {"cores", [](Options& o) { o.plan.cores = false; }},
 };
 
 /// What came of it, as far as Options::last.
@@ -137,8 +120,9 @@ struct Compiled {
 
   bool npu() const { return program.machine.present; }
   std::string target_text;  // of the target file; empty without NPU
+  std::string choices;      // as Options::choices
   /// Without a report.
-  BundleContents bundle() const { return {graph, program, target_text, {}}; }
+  BundleContents bundle() const { return {graph, program, target_text, choices, {}}; }
 };
 
 /// Throws Error for what is wrong with the input, Cancelled where the caller wanted it.

@@ -15,11 +15,12 @@ enum class Section : std::uint32_t {
   graph = 1,    // the graph that was compiled, without its constants
   program = 2,  // the program, without its constants
   constants =
-      3,       // raw: the program's constants, an NPU's first, then those that only the graph has
-  target = 4,  // the text of the target file
-  report = 5,  // JSON: placement and cost
+      3,        // raw: the program's constants, an NPU's first, then those that only the graph has
+  target = 4,   // the text of the target file
+  choices = 5,  // what was decided in the compiler's place: a line for each
+  report = 6,   // JSON: placement and cost
 };
-inline constexpr std::uint32_t section_count = 5;
+inline constexpr std::uint32_t section_count = 6;
 
 namespace bundle_layout {
 inline constexpr char magic[8] = {'L', 'S', 'B', 'U', 'N', 'D', 'L', 'E'};

@@ -99,6 +99,7 @@ std::vector<std::byte> bundle_bytes(const BundleContents& c) {
                              {Section::program, program},
                              {Section::constants, constants.bytes()}};
   if (!c.target.empty()) parts.push_back({Section::target, text_bytes(c.target)});
+  if (!c.choices.empty()) parts.push_back({Section::choices, text_bytes(c.choices)});
   if (!c.report.empty()) parts.push_back({Section::report, text_bytes(c.report)});
 
   const auto aligned = [](std::size_t n) { return (n + alignment - 1) / alignment * alignment; };

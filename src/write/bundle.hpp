@@ -11,8 +11,9 @@ namespace longshore {
 struct BundleContents {
   Graph graph;  // the one that was compiled: optimised, perhaps quantised
   Program program;
-  std::string target;  // text of the target file; empty for the CPU
-  std::string report;  // JSON; may be empty
+  std::string target;   // text of the target file; empty for the CPU
+  std::string choices;  // of compile/choices.hpp; may be empty
+  std::string report;   // JSON; may be empty
 };
 
 /// The bytes of the bundle: equal contents give equal bytes.

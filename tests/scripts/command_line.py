@@ -115,6 +115,10 @@ def test_ignored(here):
     for unit, share in (("npu", 1.0), ("cpu", 0.0)):
         told = as_json(cli.run("build", file, "--target", NPU, "--force", f"*={unit}", "--json"))
         check.that(told["npu_mac_share"] == share, f"--force *={unit}", told["npu_mac_share"])
+    chosen = here / "chosen.lsb"
+    answers("choices", cli.run("build", file, "--target", NPU, "--force", "*=npu", "--without", "prefetch", "--without", "fusion", "-o", chosen))
+    done = cli.run("compare", chosen)
+    check.that(done.returncode == 0 and " 0 different" in done.stdout, "compare makes a program with choices again", done.stdout + done.stderr)
     check.refuses("--force of nothing", cli.run("build", file, "--target", NPU, "--force", "nothing=cpu"), ["--force nothing=cpu"])
     check.refuses("--plan without NPU", cli.run("build", file, "--plan"), ["--plan", "cpu"])
     for command in ("run", "bench", "eval"):

@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as scratch:
     for model, target in ((many, "shore-1"), (many, "rk3588-like"), (zoo / "resnet8_fashion.onnx", "shore-1"),
                           (zoo / "mobilenetv2_fashion.onnx", "rk3588-like")):
         bundle = here / "net.lsb"
-        done = cli.run("build", model, "--target", target, "--set", "cpu.step_us=100000", "-o", bundle)
+        done = cli.run("build", model, "--target", target, "--force", "*=npu", "-o", bundle)
         if check.that(done.returncode == 0, f"{model.name} for {target}: build", done.stderr):
             inject(bundle, f"{model.stem} for {target}")
 sys.exit(check.finish())

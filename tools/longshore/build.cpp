@@ -11,6 +11,7 @@
 #include "calibrate.hpp"
 #include "command.hpp"
 #include "compile/bundle_file.hpp"
+#include "compile/choices.hpp"
 #include "json.hpp"
 #include "measure/chrome_trace.hpp"
 #include "model_options.hpp"
@@ -53,28 +54,6 @@ class Dump {
   int count_ = 0;
 };
 
-std::string mechanism_names() {
-  std::string out;
-  for (const compile::Mechanism& m : compile::mechanisms)
-    out += str(out.empty() ? "" : " or ", m.name);
-  return out;
-}
-
-const compile::Mechanism& mechanism(const std::string& name) {
-  const auto* found = std::ranges::find(compile::mechanisms, name, &compile::Mechanism::name);
-  if (found != std::end(compile::mechanisms)) return *found;
-  fail(Code::bad_argument, "--without ", name, ": ", mechanism_names(), " expected");
-}
-
-/// NODE=cpu or NODE=npu; names may have equals signs.
-std::pair<std::string, bool> forced_unit(const std::string& text) {
-  const std::size_t at = text.rfind('=');
-  const std::string unit = at == std::string::npos ? "" : text.substr(at + 1);
-  if (at == 0 || (unit != "cpu" && unit != "npu"))
-    fail(Code::bad_argument, "--force ", text, ": NODE=cpu or NODE=npu expected");
-  return {text.substr(0, at), unit == "npu"};
-}
-
 /// Options that mean nothing for this target or file.
 void check_options(const Options& o, const Target& target) {
   if (!target.machine.present && !o.without.empty())
@@ -102,8 +81,8 @@ int run(const Options& o) {
   options.target = load_target(o.target, o.set);
   check_options(o, *options.target);
   options.source = source_of(o.model);
-  for (const std::string& text : o.force) options.forced.push_back(forced_unit(text));
-  for (const std::string& name : o.without) mechanism(name).turn_off(options);
+  for (const std::string& unit : o.force) compile::choose(options, "--force", unit);
+  for (const std::string& name : o.without) compile::choose(options, "--without", name);
   options.input_format = o.format;
   options.pictures = o.image;
   set_calibration(options, o.calibrate, o.image, 0);
@@ -169,8 +148,9 @@ std::function<int()> setup(CommandLine& app) {
          "NODE=cpu or NODE=npu: where a node runs, whatever it costs; NODE is a node's name, "
          "an output's name, an operator or *, which is all that the NPU can run")
       .one_at_a_time();
-  app.add_option("--without", o->without,
-                 str("Plans for the NPU without ", mechanism_names(), ", to see what each gains"))
+  app.add_option(
+         "--without", o->without,
+         str("Plans for the NPU without ", compile::mechanism_names(), ", to see what each gains"))
       .one_at_a_time();
   app.add_flag("--layers", o->layers, "Lists every node, not the dearest and the fallbacks alone");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");

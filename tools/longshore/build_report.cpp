@@ -7,6 +7,7 @@
 
 #include "compile/why_float.hpp"
 #include "say.hpp"
+#include "target_options.hpp"
 
 namespace longshore {
 namespace {
@@ -181,12 +182,8 @@ void show_totals(std::ostream& out, const compile::Compiled& c, const std::strin
   out << fmt::format("\ntarget {}: {}{} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
                      without ? "at least " : "", shown_ms(latency_ms(c)), p.npu_mac_share() * 100,
                      shown_count(static_cast<double>(p.macs())));
-  if (!p.target.changes.empty()) {
-    std::string all;
-    for (const auto& [key, value] : p.target.changes)
-      all += (all.empty() ? "" : ", ") + key + " = " + value;
-    out << "  set     " << wrapped(all, 10, 10, ", ") << "\n";
-  }
+  if (!p.target.changes.empty())
+    out << "  set     " << wrapped(shown_changes(p.target), 10, 10, ", ") << "\n";
   if (without)
     out << fmt::format("  without {} node{}, whose dims are known at run time only\n", without,
                        without == 1 ? "" : "s");

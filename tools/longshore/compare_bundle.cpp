@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "compile/bundle_file.hpp"
+#include "compile/choices.hpp"
 #include "compile/compile.hpp"
 #include "program/codec.hpp"
 #include "progress.hpp"
@@ -50,12 +51,14 @@ std::vector<std::string> ComparedBundle::nodes_of(std::size_t layer) const {
   return out;
 }
 
-ComparedBundle compile_compared(const std::string& file, Graph graph, const Target& target) {
+ComparedBundle compile_compared(const std::string& file, Graph graph, const Target& target,
+                                std::string_view choices) {
   compile::Options options;
   options.model.emplace().graph = std::move(graph);
   options.source.path = file;
   options.first = compile::Stage::place;
   options.target = target;
+  compile::choose_all(options, choices);
   options.taps = true;
   options.verify = options.predict = false;
   compile::Compiled c = compile::compile(options);
@@ -63,6 +66,7 @@ ComparedBundle compile_compared(const std::string& file, Graph graph, const Targ
   out.file = file;
   out.graph = std::move(c.graph);
   out.target = target;
+  out.choices = choices;
   for (std::size_t i = 0; i < c.plan.placement.nodes.size(); i++)
     if (c.plan.placement.nodes[i].on_npu()) out.npu.insert(i);
   for (const plan::Layer& l : c.plan.layers)
@@ -84,9 +88,9 @@ ComparedBundle open_compared(const std::string& path) {
     out.program = std::move(bundle->program);
     return out;
   }
-  ComparedBundle out =
-      compile_compared(path, std::move(graph),
-                       parse_target(bundle->bundle.text(Section::target), path + ": target"));
+  ComparedBundle out = compile_compared(
+      path, std::move(graph), parse_target(bundle->bundle.text(Section::target), path + ": target"),
+      bundle->bundle.text(Section::choices));
   if (!same(out.program, bundle->program))
     fail(
         Code::bad_model, path,

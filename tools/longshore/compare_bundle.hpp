@@ -20,6 +20,7 @@ struct ComparedBundle {
   Graph graph;
   Program program;               // as shipped
   std::optional<Target> target;  // absent: for the CPU alone
+  std::string choices;           // of compile/choices.hpp
   std::optional<lower::Tapped>
       tapped;                 // the same with stores of every layer; not for the CPU alone
   std::set<std::size_t> npu;  // nodes that run on the NPU
@@ -33,12 +34,13 @@ struct ComparedBundle {
   std::vector<std::string> nodes_of(std::size_t layer) const;
 };
 
-/// Reads it and makes the tap variant from its graph and target; throws where taking the taps away
-/// does not give the shipped program back.
+/// Reads it and makes the tap variant from its graph, target and choices; throws where taking the
+/// taps away does not give the shipped program back.
 ComparedBundle open_compared(const std::string& path);
 
-/// The same for a graph that is compiled anew.
-ComparedBundle compile_compared(const std::string& file, Graph, const Target&);
+/// The same for a graph that is compiled anew, with these choices.
+ComparedBundle compile_compared(const std::string& file, Graph, const Target&,
+                                std::string_view choices);
 
 using SampleSource = std::function<std::vector<Tensor>(std::size_t)>;
 

@@ -69,7 +69,7 @@ std::optional<ComparedBundle> with_other_weights(const ComparedBundle& b, std::u
     any = true;
   }
   if (!any) return std::nullopt;
-  ComparedBundle out = compile_compared(b.file, std::move(g), *b.target);
+  ComparedBundle out = compile_compared(b.file, std::move(g), *b.target, b.choices);
   if (!std::ranges::equal(out.program.queues, b.program.queues)) return std::nullopt;
   return out;
 }

@@ -105,9 +105,8 @@ void show(const Target& t) {
                    0, 2, ", ")
             << "\n";
   if (t.changes.empty()) return;
-  std::string all;
-  for (const auto& [key, value] : t.changes) all += (all.empty() ? "" : ", ") + key + " = " + value;
-  std::cout << "\n" << wrapped("* not of the file but of --set: " + all, 0, 2, ", ") << "\n";
+  std::cout << "\n"
+            << wrapped("* not of the file but of --set: " + shown_changes(t), 0, 2, ", ") << "\n";
 }
 
 int run(const Options& o) {
