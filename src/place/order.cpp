@@ -49,6 +49,21 @@ std::vector<ValueId> walked_together(const FormNode& n, const forms::FormDef& fo
   return out;
 }
 
+/// A view that leaves channels where they are: between images the first two dims, between rows of
+/// features the last.
+struct View {
+  std::size_t a, b;
+  bool first, last;
+};
+std::optional<View> view_of(const FormNode& n) {
+  const TensorType &x = n.type(n.data()), &y = n.type(n.result());
+  if (x.rank() < 3 || y.rank() < 3) return {};
+  const auto same = [](const Dim& p, const Dim& q) { return p.known() && p == q; };
+  return View{index(n.data()), index(n.result()),
+              same(x.dims[0], y.dims[0]) && same(x.dims[1], y.dims[1]),
+              same(x.dims.back(), y.dims.back())};
+}
+
 }  // namespace
 
 void decide_orders(Graph& g, const std::vector<FormSpec>& specs) {
@@ -62,12 +77,15 @@ void decide_orders(Graph& g, const std::vector<FormSpec>& specs) {
     double weight;
   };
   std::vector<Wish> wishes;
+  std::vector<View> views;
   for (std::size_t i = 0; i < g.nodes.size(); i++) {
     const FormNode n{g, g.nodes[i], specs[i]};
     const forms::FormDef* form = forms::find(specs[i].form);
     if (!form || n.data() == no_value || n.result() == no_value || !n.type(n.data()).ranked ||
         !n.type(n.result()).ranked)
       continue;
+    if (form->shows && form->shows(specs[i]) == Shows::whole)
+      if (const auto view = view_of(n)) views.push_back(*view);
     const std::vector<ValueId> together = walked_together(n, *form);
     for (ValueId v : together) sets.join(index(v), index(together.front()));
     if (const auto order = form->order ? form->order(n) : std::nullopt)
@@ -78,6 +96,20 @@ void decide_orders(Graph& g, const std::vector<FormSpec>& specs) {
   for (const Wish& w : wishes) {
     Votes& v = votes[sets.of(w.value)];
     (w.order == AxisOrder::channels_first ? v.first : v.last) += w.weight;
+  }
+  // Sets without a wish follow those that they are views of.
+  const auto silent = [&](std::size_t set) { return votes[set].first == votes[set].last; };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const View& view : views)
+      for (auto [from, to] : {std::pair(view.a, view.b), std::pair(view.b, view.a)}) {
+        from = sets.of(from), to = sets.of(to);
+        if (silent(from) || !silent(to)) continue;
+        const bool first = votes[from].first > votes[from].last;
+        if (first ? !view.first : !view.last) continue;
+        (first ? votes[to].first : votes[to].last) += 1;
+        changed = true;
+      }
   }
   // Without a wish images stay images, and everything else is rows of features.
   std::vector<bool> images(g.values.size());

@@ -61,7 +61,7 @@ class Memory {
         plan_.staged_inputs.push_back(v);
   }
 
-  /// The CPU reads or writes it, or a view gives it other extents.
+  /// The CPU reads or writes it, or a view gives it other extents than rows of other lengths.
   bool needs_dense(ValueId v) const {
     if (!in_arena(v)) return false;
     const int def = g_[v].def;
@@ -72,7 +72,8 @@ class Memory {
                             [&](std::size_t user) { return !npu_node(user); }))
       return true;
     const Alias& a = alias(v);
-    return a.full && !forms::same_walk(g_[v], g_[a.parent]);
+    return a.full && !forms::same_walk(g_[v], g_[a.parent]) &&
+           !forms::same_pixels(g_[v], g_[a.parent]);
   }
 
   /// Strides of a whole value; nothing for ranks that only the CPU knows.
@@ -111,9 +112,10 @@ class Memory {
     View view = parent;
     if (a.full) {
       if (!forms::same_walk(g_[v], g_[a.parent])) {
-        check(plan_.dense[index(top)] && parent.offset == 0,
-              "a view with other dims of something that is not dense");
-        view.stride = whole_strides(g_[v], true);
+        check(parent.offset == 0 &&
+                  parent.stride == whole_strides(g_[a.parent], plan_.dense[index(top)]),
+              "a view with other dims of a part of something");
+        view.stride = whole_strides(g_[v], plan_.dense[index(top)]);
       }
     } else {
       view = shifted(parent, a.map);

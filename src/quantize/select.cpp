@@ -147,11 +147,13 @@ class Selector {
   }
 
   /// A move whose every user computes in the same integers is done on codes: fewer bytes, one
-  /// Quantize before it.
+  /// Quantize before it, or one for each part of a join.
   void backward() {
     for (std::size_t i = g_.nodes.size(); i-- > 0;) {
       const Node& n = g_.nodes[i];
-      if (!able_[i] || out_.integer(i) || n.op->quant != Quant::same) continue;
+      if (!able_[i] || out_.integer(i) ||
+          (n.op->quant != Quant::same && n.op->quant != Quant::join))
+        continue;
       std::optional<Precision> users;
       bool all = true;
       for (ValueId v : n.outputs) {

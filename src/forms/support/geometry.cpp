@@ -66,6 +66,13 @@ bool same_walk(const Value& a, const Value& b) {
   return true;
 }
 
+bool same_pixels(const Value& a, const Value& b) {
+  const std::optional<Extent> x = extent_of(a), y = extent_of(b);
+  return x && y && a.order == AxisOrder::channels_first && b.order == AxisOrder::channels_first &&
+         a.type.rank() > 2 && b.type.rank() > 2 && x->n == y->n && x->c == y->c &&
+         x->h * x->w == y->h * y->w;
+}
+
 Reach reach_of(const Window& w, int axis, Span out, std::int64_t size) {
   const std::int64_t from = out.from * w.stride[axis] - w.begin[axis];
   const std::int64_t to = (out.to - 1) * w.stride[axis] - w.begin[axis] + w.reach(axis);

@@ -32,6 +32,8 @@ int nhwc_axis(AxisOrder, int rank, std::int64_t axis);
 std::array<std::int64_t, 4> row_major_strides(const Value&);
 /// Both have the same elements at the same n, h, w, c, if both lie row-major.
 bool same_walk(const Value&, const Value&);
+/// Both are images of the same pixels in the same order, in rows of other lengths.
+bool same_pixels(const Value&, const Value&);
 
 /// A range of rows, columns or channels.
 struct Span {

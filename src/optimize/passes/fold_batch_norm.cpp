@@ -10,20 +10,10 @@ bool rewrite(Match& m) {
     if (n.outputs[i] != no_value) return false;
   const Node* conv = sole_conv(m, n.inputs[0]);
   if (!conv) return false;
-  const auto scale = floats(m, n.input(1)), shift = floats(m, n.input(2)),
-             mean = floats(m, n.input(3)), variance = floats(m, n.input(4));
-  if (!scale || !shift || !mean || !variance) return false;
-  const auto channels = static_cast<std::size_t>(out_channels(m, *conv));
-  if (scale->size() != channels || shift->size() != channels || mean->size() != channels ||
-      variance->size() != channels)
+  const std::optional<Scaled> scaled = batch_norm(m, n);
+  if (!scaled || static_cast<std::int64_t>(scaled->factor.size()) != out_channels(m, *conv))
     return false;
-  const double epsilon = n.attributes.real("epsilon", 1e-5f);
-  std::vector<double> k(channels), b(channels);
-  for (std::size_t c = 0; c < channels; c++) {
-    k[c] = (*scale)[c] / std::sqrt((*variance)[c] + epsilon);
-    b[c] = (*shift)[c] - (*mean)[c] * k[c];
-  }
-  std::optional<Node> folded = scaled_conv(m, *conv, k, b);
+  std::optional<Node> folded = scaled_conv(m, *conv, scaled->factor, scaled->offset);
   if (!folded) return false;
   m.replace(n.outputs[0], m.add_node(std::move(*folded)));
   return true;

@@ -1,4 +1,5 @@
 #include "optimize/fold.hpp"
+#include "optimize/rearrange.hpp"
 
 namespace longshore::passes {
 namespace {
@@ -103,19 +104,6 @@ ValueId add_conv(Match& m, ValueId x, const Unfolded& u, const Axis::Taps& row,
       std::move(attributes));
 }
 
-ValueId joined(Match& m, const std::vector<ValueId>& parts, std::int64_t axis) {
-  if (parts.size() == 1) return parts.front();
-  Attributes attributes;
-  attributes.set("axis", axis);
-  return m.add("Concat", parts, std::move(attributes));
-}
-
-ValueId transposed(Match& m, ValueId v, Ints perm) {
-  Attributes attributes;
-  attributes.set("perm", std::move(perm));
-  return m.add("Transpose", {v}, std::move(attributes));
-}
-
 /// `function`: what is done to each element of the result, or null.
 std::optional<ValueId> unfold(Match& m, const Node& n, const Node* function) {
   const std::optional<Unfolded> u = unfolded(m, n);
@@ -138,17 +126,14 @@ std::optional<ValueId> unfold(Match& m, const Node& n, const Node* function) {
       }
       across.push_back(made);
     }
-    parts.push_back(joined(m, across, 1));
+    parts.push_back(concatenated(m, across, 1));
   }
   // Rows of all phases lie side by side, as they follow each other in the result.
-  const ValueId side = transposed(m, joined(m, parts, 3), {0, 2, 3, 1});
+  const ValueId side = transposed(m, concatenated(m, parts, 3), {0, 2, 3, 1});
   const std::int64_t h = u->h.in * u->h.stride, w = u->w.in * u->w.stride;
-  const auto reshaped = [&](const std::vector<std::int64_t>& dims) {
-    return m.add("Reshape",
-                 {side, m.add_constant(make_tensor<std::int64_t>(DType::i64, Shape{4}, dims))});
-  };
-  if (u->out == 1) return reshaped({u->batch, 1, h, w});  // channels first and last are the same
-  return transposed(m, reshaped({u->batch, h, w, u->out}), {0, 3, 1, 2});
+  if (u->out == 1)
+    return reshaped(m, side, {u->batch, 1, h, w});  // channels first and last are the same
+  return transposed(m, reshaped(m, side, {u->batch, h, w, u->out}), {0, 3, 1, 2});
 }
 
 /// A function of each element that reads nothing else but constants.
