@@ -207,6 +207,44 @@ def yolov5s(n, size=640, act='silu', width=1, depth=1):
     return [1, 3, size, size], {n.conv(o, 255, 1, act=None)[0]: [1, 255, o[2], o[3]] for o in (o3, o4, o5)}
 
 
+def yolov8(n, size=640, width=1):
+    """yolov8s up to what the boxes are decoded from; with half the width yolov8n. Its depths are theirs for both."""
+    def w(channels): return int(channels * width)
+    def cat(l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
+    def up(x):
+        s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
+        return (n.op('Resize', [x[0], '', s], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor'),
+                x[1], x[2] * 2, x[3] * 2)
+    def part(x, first, last):
+        return (n.op('Slice', [x[0], n.ints([first]), n.ints([last]), n.ints([1])]), last - first) + x[2:]
+    def c2f(x, c, blocks, skip=True):
+        y, half = n.conv(x, c, 1, act='silu'), c // 2
+        parts = [part(y, 0, half), part(y, half, c)]
+        for _ in range(blocks):
+            z = n.conv(n.conv(parts[-1], half, 3, act='silu'), half, 3, act='silu')
+            parts.append((n.qdq(n.op('Add', [parts[-1][0], z[0]])),) + z[1:] if skip else z)
+        return n.conv(cat(parts), c, 1, act='silu')
+    def pool(t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
+    x = n.conv(n.conv((n.qdq('x'), 3, size, size), w(32), 3, 2, 'silu'), w(64), 3, 2, 'silu')
+    x = n.conv(c2f(x, w(64), 1), w(128), 3, 2, 'silu')
+    p3 = c2f(x, w(128), 2)
+    p4 = c2f(n.conv(p3, w(256), 3, 2, 'silu'), w(256), 2)
+    x = c2f(n.conv(p4, w(512), 3, 2, 'silu'), w(512), 1)
+    y = n.conv(x, w(256), 1, act='silu'); a = pool(y); b = pool(a); c = pool(b)
+    p5 = n.conv(cat([y, a, b, c]), w(512), 1, act='silu')
+    h4 = c2f(cat([up(p5), p4]), w(256), 1, False)
+    o3 = c2f(cat([up(h4), p3]), w(128), 1, False)
+    o4 = c2f(cat([n.conv(o3, w(128), 3, 2, 'silu'), h4]), w(256), 1, False)
+    o5 = c2f(cat([n.conv(o4, w(256), 3, 2, 'silu'), p5]), w(512), 1, False)
+    outs = {}
+    for o in (o3, o4, o5):
+        box = n.conv(n.conv(n.conv(o, 64, 3, act='silu'), 64, 3, act='silu'), 64, 1, act=None)
+        kinds = n.conv(n.conv(o, max(w(128), 80), 3, act='silu'), max(w(128), 80), 3, act='silu')
+        kinds = n.op('Sigmoid', [n.conv(kinds, 80, 1, act=None)[0]])
+        outs |= {box[0]: [1, 64, o[2], o[3]], kinds: [1, 80, o[2], o[3]]}
+    return [1, 3, size, size], outs
+
+
 def bert(n, seq=128, hidden=768, layers=12, heads=12):
     x, d = 'x', hidden // heads
     def lin(x, i, o):

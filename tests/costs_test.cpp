@@ -12,6 +12,7 @@
 #include "program/instructions/pool.hpp"
 #include "program/instructions/table.hpp"
 #include "sim/costs.hpp"
+#include "target/target.hpp"
 
 namespace longshore::costs_test {
 namespace {
@@ -41,16 +42,23 @@ TEST(Costs, EqualScaleSimRuns) {
   }
 }
 
+/// A row of SCALE-Sim's table: a layer as one instruction, on an array of that size and dataflow.
+struct ScaleSimRow {
+  std::string line;
+  std::uint32_t rows = 0, columns = 0;
+  Dataflow flow = Dataflow::weight_stationary;
+  Conv conv;
+  std::uint64_t folds = 0, cycles = 0;
+};
+
 /// The whole table, where it lies beside the checkout.
-TEST(Costs, EqualScaleSimTable) {
-  const std::filesystem::path file = tests::in_checkout("shared/data/scalesim_golden.csv");
-  if (file.empty()) GTEST_SKIP() << "shared/data/scalesim_golden.csv is not beside this checkout";
-  std::ifstream in(file);
+std::vector<ScaleSimRow> scale_sim_table() {
+  std::vector<ScaleSimRow> found;
+  std::ifstream in(tests::in_checkout("shared/data/scalesim_golden.csv"));
   std::string line, cell;
   std::getline(in, line);
   std::vector<std::string> header;
   for (std::istringstream row(line); std::getline(row, cell, ',');) header.push_back(cell);
-  int rows = 0;
   while (std::getline(in, line)) {
     std::map<std::string, std::string> at;
     std::istringstream row(line);
@@ -58,29 +66,54 @@ TEST(Costs, EqualScaleSimTable) {
       std::getline(row, cell, ',');
       at[key] = cell;
     }
-    const auto number = [&](const char* key) { return std::stoull(at[key]); };
+    const auto number = [&](const char* key) {
+      return static_cast<std::uint32_t>(std::stoull(at[key]));
+    };
     // SCALE-Sim counts a last, partial window: ceil((in - filter + stride) / stride).
     const auto outputs = [&](const char* in_key, const char* filter_key) {
-      const std::uint64_t stride = number("stride");
+      const std::uint32_t stride = number("stride");
       return (number(in_key) - number(filter_key) + 2 * stride - 1) / stride;
     };
-    const std::uint64_t out_h = outputs("ifmap_h", "filter_h"),
-                        out_w = outputs("ifmap_w", "filter_w");
-    const std::uint64_t k = number("filter_h") * number("filter_w") * number("channels");
-    const Dataflow flow = at["dataflow"] == "os"   ? Dataflow::output_stationary
-                          : at["dataflow"] == "ws" ? Dataflow::weight_stationary
-                                                   : Dataflow::input_stationary;
-    const auto array_rows = static_cast<std::uint32_t>(number("array_rows"));
-    const auto columns = static_cast<std::uint32_t>(number("array_cols"));
-    EXPECT_EQ(systolic_cycles(flow, array_rows, columns, out_h * out_w, number("num_filters"), k),
-              number("total_cycles"))
-        << line;
-    EXPECT_EQ(systolic_folds(flow, array_rows, columns, out_h * out_w, number("num_filters"), k),
-              number("folds"))
-        << line;
+    ScaleSimRow out{line, number("array_rows"), number("array_cols")};
+    out.flow = at["dataflow"] == "os"   ? Dataflow::output_stationary
+               : at["dataflow"] == "ws" ? Dataflow::weight_stationary
+                                        : Dataflow::input_stationary;
+    out.conv.kernel_h = number("filter_h"), out.conv.kernel_w = number("filter_w");
+    out.conv.in_c = number("channels"), out.conv.out_c = number("num_filters");
+    out.conv.out_h = outputs("ifmap_h", "filter_h"),
+    out.conv.out_w = outputs("ifmap_w", "filter_w");
+    out.folds = number("folds"), out.cycles = number("total_cycles");
+    found.push_back(out);
+  }
+  return found;
+}
+
+TEST(Costs, EqualScaleSimTable) {
+  const std::vector<ScaleSimRow> table = scale_sim_table();
+  if (table.empty()) GTEST_SKIP() << "shared/data/scalesim_golden.csv is not beside this checkout";
+  for (const ScaleSimRow& r : table) {
+    const Conv& c = r.conv;
+    const std::uint64_t m = std::uint64_t{c.out_h} * c.out_w,
+                        k = std::uint64_t{c.kernel_h} * c.kernel_w * c.in_c;
+    EXPECT_EQ(systolic_cycles(r.flow, r.rows, r.columns, m, c.out_c, k), r.cycles) << r.line;
+    EXPECT_EQ(systolic_folds(r.flow, r.rows, r.columns, m, c.out_c, k), r.folds) << r.line;
+  }
+  EXPECT_GE(table.size(), 84u);
+}
+
+/// The same through the numbers of the target file, as a plan's instruction takes them.
+TEST(Costs, SystolicTargetEqualsScaleSim) {
+  const std::vector<ScaleSimRow> table = scale_sim_table();
+  if (table.empty()) GTEST_SKIP() << "shared/data/scalesim_golden.csv is not beside this checkout";
+  std::size_t rows = 0;
+  for (const ScaleSimRow& r : table) {
+    const std::vector<std::string> changes = {std::string("dataflow=") + name(r.flow)};
+    const Machine m = load_target("systolic-32", changes).machine;
+    if (m.mac_rows != r.rows || m.mac_columns != r.columns) continue;
+    EXPECT_DOUBLE_EQ(conv_cycles(m, r.conv), static_cast<double>(r.cycles)) << r.line;
     rows++;
   }
-  EXPECT_GE(rows, 84);
+  EXPECT_GE(rows, 84u);
 }
 
 /// Round numbers, so that every expectation below is a calculation by hand.
@@ -122,6 +155,26 @@ TEST(Costs, BlockConvolution) {
   EXPECT_DOUBLE_EQ(conv_cycles(m, c), 2 * 3 * 32 + 10);
   c.kernel_h = c.kernel_w = 1;  // 2 * 32 = 64 array cycles, below the drain's 120
   EXPECT_DOUBLE_EQ(conv_cycles(m, c), 120 + 10);
+}
+
+TEST(Costs, BlockGrainsAndWinograd) {
+  Machine m = simple();
+  m.mac_rows = 64, m.mac_columns = 32, m.drain_elements_per_cycle = 1e6;
+  m.input_grain = 16, m.output_grain = 8;
+  Conv c;
+  c.in_c = 17, c.out_c = 20, c.out_h = 5, c.out_w = 6, c.kernel_h = 3, c.kernel_w = 2;
+  // 32 times 24 channels, 6 taps, 30 pixels, over 2048 multipliers: 67.5 cycles.
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 67.5 + 10);
+  c.in_c = 5, m.packs_narrow_input = true;  // 5 channels * 2 columns in one grain of 16, 3 rows
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 16 * 3 * 24 * 30 / 2048.0 + 10);
+  c.in_c = 16, c.kernel_w = 3;  // a whole grain: nothing to pack
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 16 * 9 * 24 * 30 / 2048.0 + 10);
+  m.winograd = true;  // 16 products for four pixels instead of 36
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 16 * 4 * 24 * 30 / 2048.0 + 10);
+  c.stride_w = 2;  // not by Winograd, nor with gaps
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 16 * 9 * 24 * 30 / 2048.0 + 10);
+  c.stride_w = 1, c.dilation_h = 2;
+  EXPECT_DOUBLE_EQ(conv_cycles(m, c), 16 * 9 * 24 * 30 / 2048.0 + 10);
 }
 
 TEST(Costs, MicroBlocks) {

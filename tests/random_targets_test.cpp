@@ -21,6 +21,8 @@ Target random_target(std::mt19937& rng, const Target& from) {
   m.dataflow = Dataflow(rng() % 5);
   m.mac_rows = among(1, 4, 8, 16, 32, 64), m.mac_columns = among(1, 4, 8, 16, 32, 64);
   m.packs_narrow_input = rng() % 2, m.overlaps_folds = rng() % 2;
+  m.input_grain = among(0, 1, m.mac_rows), m.output_grain = among(0, 1, m.mac_columns);
+  m.winograd = rng() % 3 == 0;
   m.stripe_min = among(1, 16), m.stripe_max = among(32, 65536);
   m.micro_width = among(1, 2, 3), m.micro_height = among(1, 2), m.step_cycles = among(1, 4);
   m.depthwise_lanes = among(0, 1, 8, 48, 128), m.depthwise_taps = among(1, 4, 9);

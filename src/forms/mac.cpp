@@ -75,7 +75,10 @@ std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine& 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
   const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
   Conv c;
-  c.kernel_h = u32(n.spec.window.kernel[1]), c.kernel_w = u32(n.spec.window.kernel[2]);
+  const Window& w = n.spec.window;
+  c.kernel_h = u32(w.kernel[1]), c.kernel_w = u32(w.kernel[2]);
+  c.stride_h = u32(w.stride[1]), c.stride_w = u32(w.stride[2]);
+  c.dilation_h = u32(w.dilation[1]), c.dilation_w = u32(w.dilation[2]);
   c.out_h = u32(t.rows), c.out_w = u32(t.columns), c.out_c = u32(t.channels);
   c.in_c = u32(t.in_channels);
   return conv_cycles(m, c);

@@ -41,6 +41,11 @@ struct Machine {
   /// micro_block: pixels of a micro-block across and down, which share each weight, and cycles of a
   /// kernel step: step_cycles * rows input channels of a tap, or rows channels of as many taps.
   std::uint32_t micro_width = 1, micro_height = 1, step_cycles = 1;
+  /// block: channels are rounded up to these, and what that leaves of the array takes other work;
+  /// 0: to all rows, all columns.
+  std::uint32_t input_grain = 0, output_grain = 0;
+  bool winograd =
+      false;  // block: 3 x 3 kernels of stride 1 take 16 products for 2 x 2 pixels, not 36
   bool packs_narrow_input = false;  // block: kernel columns share the rows if channels are few
   bool overlaps_folds = false;      // systolic: next weights load while this fold streams
   /// Channels and kernel taps that a depthwise instruction multiplies per cycle; 0: it has none.
@@ -140,6 +145,9 @@ struct Machine {
     visit("mac", "micro_width", m.micro_width);
     visit("mac", "micro_height", m.micro_height);
     visit("mac", "step_cycles", m.step_cycles);
+    visit("mac", "input_grain", m.input_grain);
+    visit("mac", "output_grain", m.output_grain);
+    visit("mac", "winograd", m.winograd);
     visit("mac", "packs_narrow_input", m.packs_narrow_input);
     visit("mac", "overlaps_folds", m.overlaps_folds);
     visit("mac", "depthwise_lanes", m.depthwise_lanes);

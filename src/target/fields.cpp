@@ -37,6 +37,17 @@ constexpr MachineField fields[] = {
      "of "
      "so many taps",
      1, 256, false, Kind::integer},
+    {"mac.input_grain",
+     "block: input channels are rounded up to so many, and what is left of the rows takes other "
+     "work; 0: to the rows",
+     0, 65536, false, Kind::integer},
+    {"mac.output_grain",
+     "block: output channels are rounded up to so many, and what is left of the columns takes "
+     "other work; 0: to the columns",
+     0, 65536, false, Kind::integer},
+    {"mac.winograd",
+     "block: 3 x 3 kernels of stride 1 take 16 multiplications for 2 x 2 pixels instead of 36", 0,
+     1, false, Kind::flag},
     {"mac.packs_narrow_input", "block: kernel columns share the rows if input channels are few", 0,
      1, true, Kind::flag},
     {"mac.overlaps_folds", "systolic: the next weights load while this fold streams", 0, 1, true,

@@ -354,6 +354,14 @@ void check_together(const Target& t, const Given& given) {
     fail(Code::bad_model, given.at("mac.stripe_min"), ": npu.mac.stripe_min: expected at most ",
          "npu.mac.stripe_max (", m.stripe_max, ") of ", given.at("mac.stripe_max"), ", found ",
          m.stripe_min);
+  const auto grain_within = [&](const char* grain_key, const char* lanes_key) {
+    const double grain = machine_number(m, grain_key), lanes = machine_number(m, lanes_key);
+    if (grain > lanes)
+      fail(Code::bad_model, given.at(grain_key), ": npu.", grain_key, ": expected at most npu.",
+           lanes_key, " (", lanes, ") of ", given.at(lanes_key), ", found ", grain);
+  };
+  grain_within("mac.input_grain", "mac.rows");
+  grain_within("mac.output_grain", "mac.columns");
 }
 
 /// All at once, so that one try is enough.

@@ -37,7 +37,7 @@ NET = """net (x: f32[1, 3, 32, 32]) {
 }
 """
 # The last step runs on the CPU between two of the NPU: a Softmax along the columns is on no NPU.
-TARGETS = ("shore-1", "rk3588-like", "ethos-u55-256-like")
+TARGETS = ("shore-1", "rk3588-like", "ethos-u55-256-like", "nvdla-large-like")
 NAMES = {"npu.mac.dataflow": ["weight_stationary", "output_stationary", "input_stationary", "block", "micro_block"]}
 
 page = (ROOT / "docs/targets.md").read_text()

@@ -257,13 +257,23 @@ double depthwise_cycles(const Machine& machine, const Conv& c) {
                              c.out_w);
 }
 
+/// Winograd's F(2 x 2, 3 x 3), with edges that waste nothing, as NVDLA's own estimate counts.
+bool by_winograd(const Machine& machine, const Conv& c) {
+  return machine.winograd && c.kernel_h == 3 && c.kernel_w == 3 && c.stride_h == 1 &&
+         c.stride_w == 1 && c.dilation_h == 1 && c.dilation_w == 1;
+}
+
 double block_cycles(const Machine& machine, const Conv& c) {
-  std::uint64_t folds_in = divide_up(c.in_c, machine.mac_rows) * c.kernel_h * c.kernel_w;
-  if (machine.packs_narrow_input && c.in_c < machine.mac_rows)
-    folds_in = divide_up(std::uint64_t{c.in_c} * c.kernel_w, machine.mac_rows) * c.kernel_h;
-  const std::uint64_t folds = folds_in * divide_up(c.out_c, machine.mac_columns);
-  return static_cast<double>(folds) *
-         static_cast<double>(stripes(machine, std::uint64_t{c.out_h} * c.out_w));
+  const std::uint64_t in_grain = machine.input_grain ? machine.input_grain : machine.mac_rows,
+                      out_grain = machine.output_grain ? machine.output_grain : machine.mac_columns;
+  std::uint64_t inputs = divide_up(c.in_c, in_grain) * c.kernel_h * c.kernel_w;
+  if (machine.packs_narrow_input && c.in_c < in_grain)
+    inputs = divide_up(std::uint64_t{c.in_c} * c.kernel_w, in_grain) * c.kernel_h;
+  const double work = static_cast<double>(inputs * in_grain) *
+                      static_cast<double>(divide_up(c.out_c, out_grain) * out_grain) *
+                      static_cast<double>(stripes(machine, std::uint64_t{c.out_h} * c.out_w));
+  const double array = static_cast<double>(machine.mac_rows) * machine.mac_columns;
+  return work / array * (by_winograd(machine, c) ? 16.0 / 36 : 1);
 }
 
 double cycles(const Conv& c, const Machine& m) { return conv_cycles(m, c); }
