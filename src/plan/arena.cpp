@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "base/error.hpp"
 
@@ -105,6 +106,44 @@ std::uint64_t most_alive(std::span<const Block> blocks) {
   return most;
 }
 
+/// Tries other orders: a block that ends highest goes before another one, at random, and the change
+/// stays where it makes nothing worse. Ends at the lower bound or when the work is done.
+void climb(std::vector<Block>& best, Arena& arena) {
+  if (best.size() < 2 || arena.bytes == arena.lower_bound) return;
+  constexpr std::uint64_t steps = 20'000'000;  // looks at a placed block: some tenths of a second
+  const std::uint64_t tries = std::min<std::uint64_t>(4000, steps / (best.size() * best.size()));
+  std::vector<std::uint32_t> order(best.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return best[a].offset < best[b].offset;
+  });
+  std::minstd_rand random;  // the same for all: equal input gives equal output
+  std::vector<Block> blocks = best;
+  std::uint64_t now = place(blocks, order);
+  for (std::uint64_t i = 0; i < tries && arena.bytes > arena.lower_bound; i++) {
+    std::vector<std::size_t> highest;
+    for (std::size_t k = 0; k < order.size(); k++)
+      if (blocks[order[k]].offset + blocks[order[k]].bytes == now && k > 0) highest.push_back(k);
+    std::vector<std::uint32_t> other = order;
+    const std::size_t from = highest.empty() || i % 4 == 3 ? 1 + random() % (order.size() - 1)
+                                                           : highest[random() % highest.size()],
+                      to = random() % from;
+    std::rotate(other.begin() + static_cast<std::ptrdiff_t>(to),
+                other.begin() + static_cast<std::ptrdiff_t>(from),
+                other.begin() + static_cast<std::ptrdiff_t>(from) + 1);
+    std::vector<Block> moved = blocks;
+    const std::uint64_t bytes = place(moved, other);
+    if (bytes > now) continue;
+    now = bytes;
+    order = std::move(other);
+    blocks = std::move(moved);
+    if (bytes < arena.bytes) {
+      arena.bytes = bytes;
+      best = blocks;
+    }
+  }
+}
+
 }  // namespace
 
 Arena plan_arena(std::span<const Buffer> buffers, std::uint64_t alignment) {
@@ -134,6 +173,7 @@ Arena plan_arena(std::span<const Buffer> buffers, std::uint64_t alignment) {
   });
   attempt([](const Block& a, const Block& b) { return a.first < b.first; });
 
+  climb(best_blocks, arena);
   for (std::size_t i = 0; i < buffers.size(); i++)
     arena.offsets.push_back(best_blocks[block_of[i]].offset);
   return arena;

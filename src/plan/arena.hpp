@@ -24,7 +24,8 @@ struct Arena {
 };
 
 /// Places buffers so that two that live at a common step do not overlap (except for in-place
-/// pairs). Best fit, largest first; several orders are tried and the smallest result is taken.
+/// pairs). Best fit, largest first; several orders are tried and the smallest result is taken, and
+/// changed at random (with a fixed seed) while it lies above the lower bound.
 /// The buffers' order decides ties, so equal input gives equal output.
 Arena plan_arena(std::span<const Buffer>, std::uint64_t alignment = 64);
 
