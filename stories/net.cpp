@@ -50,6 +50,12 @@ Net::Value Net::concat(const std::vector<Value>& parts) {
                "Concat(" + names.substr(0, names.size() - 2) + ", axis=1)");
 }
 
+Net::Value Net::second_half(const Value& x) {
+  return value(
+      x.c / 2, x.h, x.w,
+      fmt::format("Slice({}, i64[1]{{{}}}, i64[1]{{{}}}, i64[1]{{1}})", x.name, x.c / 2, x.c));
+}
+
 Net::Value Net::max_pool(const Value& x, std::int64_t kernel, std::int64_t stride) {
   const std::int64_t pad = stride == 1 ? kernel / 2 : 0;
   return value(x.c, (x.h + 2 * pad - kernel) / stride + 1, (x.w + 2 * pad - kernel) / stride + 1,
@@ -118,12 +124,14 @@ Net yolov8s(std::int64_t size, Net::Act act, std::vector<Net::Value>& outputs) {
                         std::int64_t stride = 1) {
     return n.conv(x, {.out = out, .kernel = kernel, .stride = stride, .act = act});
   };
-  // The first convolution is split in two halves: two convolutions of half the channels.
+  // Both halves of the first convolution are joined again as they are.
   const auto c2f = [&](const Value& x, std::int64_t c, int blocks, bool skip) {
-    std::vector<Value> parts = {conv(x, c / 2), conv(x, c / 2)};
+    std::vector<Value> parts = {conv(x, c)};
+    Value last = n.second_half(parts.front());
     for (int i = 0; i < blocks; i++) {
-      const Value y = conv(conv(parts.back(), c / 2, 3), c / 2, 3);
-      parts.push_back(skip ? n.add(parts.back(), y) : y);
+      const Value y = conv(conv(last, c / 2, 3), c / 2, 3);
+      last = skip ? n.add(last, y) : y;
+      parts.push_back(last);
     }
     return conv(n.concat(parts), c);
   };

@@ -27,6 +27,8 @@ class Net {
   Value conv(const Value&, const Conv&);
   Value add(const Value&, const Value&);
   Value concat(const std::vector<Value>&);
+  /// The second half of the channels.
+  Value second_half(const Value&);
   /// Of `kernel` x `kernel`; without a stride the size stays.
   Value max_pool(const Value&, std::int64_t kernel, std::int64_t stride = 1);
   /// Twice the size, nearest.
