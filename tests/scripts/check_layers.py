@@ -29,7 +29,7 @@ def planted(name, file, line, says):
 
 with tempfile.TemporaryDirectory() as temporary:
     tree = pathlib.Path(temporary)
-    for folder in ("src", "tools", "tests", "include", "script"):
+    for folder in ("src", "tools", "tests", "include", "stories", "script"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
     code, text = verdict(tree)
     check.that(code == 0, "the tree as it is", text)
@@ -46,6 +46,7 @@ with tempfile.TemporaryDirectory() as temporary:
     planted("name of a form", "src/place/planted.cpp", 'bool f(const FormDef& x) { return x.name == "depthwise"; }',
             "names the form depthwise")
     planted("include of a later stage", "src/ir/planted.cpp", '#include "place/place.hpp"', "ir/ may not include place/")
+    planted("a story that needs the tests' helpers", "stories/planted.cpp", '#include "tests/npu_case.hpp"', "stories/ may not include tests/")
     good = tree / "src/cpu/kernels/planted.cpp"
     good.write_text('Kernel k = {.operators = {"Relu"}, .take = [](auto& n) { return n.name == "Relu"; }};\n')
     code, text = verdict(tree)
