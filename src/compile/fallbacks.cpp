@@ -235,7 +235,9 @@ std::vector<std::vector<Fallback>> alike(const Compiled& c, std::vector<Fallback
   std::vector<std::vector<Fallback>> out;
   std::vector<std::pair<const OpDef*, std::string>> keys;
   for (Fallback& f : list) {
-    std::pair<const OpDef*, std::string> key{g.nodes[f.node].op, pattern_of(f.reasons)};
+    std::pair<const OpDef*, std::string> key{g.nodes[f.node].op, f.kind == Fallback::Kind::border
+                                                                     ? std::string()
+                                                                     : pattern_of(f.reasons)};
     const auto at = std::ranges::find(keys, key) - keys.begin();
     if (static_cast<std::size_t>(at) == keys.size())
       keys.push_back(std::move(key)), out.push_back({});

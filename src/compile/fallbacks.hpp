@@ -30,7 +30,8 @@ std::string_view name(Fallback::Kind);
 /// The dearest first. Empty where the target has no NPU.
 std::vector<Fallback> fallbacks(const Compiled&);
 
-/// Those of one operator with reasons of one kind together, the dearest group first.
+/// Those of one operator with reasons of one kind together (borders whatever their neighbours are),
+/// the dearest group first.
 std::vector<std::vector<Fallback>> alike(const Compiled&, std::vector<Fallback>);
 
 /// Nodes that one change is tried on together, and what comes of it.

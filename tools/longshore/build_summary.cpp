@@ -66,6 +66,8 @@ void show_groups(std::ostream& out, const compile::Compiled& c, std::string_view
       out << fmt::format("{:>8} {:>5}\n", "?", "?");
     else
       out << fmt::format("{:>8.1f} {:>5.1f}\n", sum, sum * 0.1 / total_ms);
+    // Many borders lie between other nodes, which say why they are where they are.
+    if (group.size() > 1 && group.front().kind == compile::Fallback::Kind::border) continue;
     const std::vector<Reason>& reasons = group.front().reasons;
     if (!reasons.empty()) out << "      " << wrapped(text_of(reasons.front()), 6, 8) << "\n";
     if (reasons.size() > 1)
