@@ -53,14 +53,18 @@ TEST(Place, EveryFailedLimitHasItsLineAndTheSmallestChange) {
   const NodePlacement n = place(conv(17, 5), t).nodes[0];
   EXPECT_FALSE(n.on_npu());
   ASSERT_EQ(n.reasons().size(), 4u);
-  EXPECT_EQ(n.reasons()[0],
-            (Reason{"kernel_h is 17; the target allows 1 to 16", line_of(t, "mac", "kernel_h"),
-                    "lower kernel_h from 17 to 16"}));
-  EXPECT_EQ(n.reasons()[1],
-            (Reason{"kernel_w is 17; the target allows 1 to 16", line_of(t, "mac", "kernel_w"),
-                    "lower kernel_w from 17 to 16"}));
+  EXPECT_EQ(n.reasons()[0], (Reason{"kernel_h is 17; the target allows 1 to 16",
+                                    line_of(t, "mac", "kernel_h"),
+                                    "lower kernel_h from 17 to 16",
+                                    {Wanted::Kind::fact, "kernel_h", "17", "16"}}));
+  EXPECT_EQ(n.reasons()[1], (Reason{"kernel_w is 17; the target allows 1 to 16",
+                                    line_of(t, "mac", "kernel_w"),
+                                    "lower kernel_w from 17 to 16",
+                                    {Wanted::Kind::fact, "kernel_w", "17", "16"}}));
   EXPECT_EQ(n.reasons()[2], (Reason{"stride_h is 5; the target allows 1 to 4",
-                                    line_of(t, "mac", "stride_h"), "lower stride_h from 5 to 4"}));
+                                    line_of(t, "mac", "stride_h"),
+                                    "lower stride_h from 5 to 4",
+                                    {Wanted::Kind::fact, "stride_h", "5", "4"}}));
   EXPECT_EQ(n.reasons()[3].change, "lower stride_w from 5 to 4");
   EXPECT_GT(n.cpu_us(), 0);
   EXPECT_EQ(n.npu_us(), -1);

@@ -27,9 +27,14 @@ std::optional<WhyFloat> obstacle(const Compiled& c, const Node& n) {
     if (f.reason.kind == FloatReason::Kind::asked)
       return WhyFloat{"--keep-float names it", f.reason.change};
     if (f.reason.kind == FloatReason::Kind::no_form) break;
+    if (f.reason.kind == FloatReason::Kind::last)
+      return WhyFloat{f.reason.text, f.reason.change, {Wanted::Kind::last_float, {}, {}, {}}};
     return WhyFloat{f.reason.text, f.reason.change};
   }
-  if (n.op->quant == Quant::none) return WhyFloat{std::string(no_form), integer_form_wanted(*n.op)};
+  if (n.op->quant == Quant::none)
+    return WhyFloat{std::string(no_form),
+                    integer_form_wanted(*n.op),
+                    {Wanted::Kind::form, qualified_name(*n.op), {}, {}}};
   if (only_follows(n)) return {};
   return WhyFloat{"it came in float",
                   str("quantise '", n.origin.name, "' where the model is made")};
@@ -58,11 +63,13 @@ WhyFloat why_float(const Compiled& c, std::size_t node) {
               str("fold '", at->origin.name, "' or feed it data")};
     if (!from)
       return {str("its data comes from '", input, "', which no node quantises"),
-              str("put a node with weights before '", at->origin.name, "'")};
+              str("put a node with weights before '", at->origin.name, "'"),
+              {Wanted::Kind::codes, input, {}, {}}};
     std::optional<WhyFloat> cause = obstacle(c, *from);
     if (cause || has_codes(g, *from))
       return {str("its input is float because of '", from->origin.name, "' (", from->op->name, ")"),
-              cause ? std::move(cause->change) : str("quantise '", from->origin.name, "'")};
+              cause ? std::move(cause->change) : str("quantise '", from->origin.name, "'"),
+              {Wanted::Kind::codes, from->origin.name, {}, {}}};
     at = from;
   }
   return {std::string(no_form), str("quantise '", n.origin.name, "' where the model is made")};

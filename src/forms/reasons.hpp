@@ -12,11 +12,31 @@
 
 namespace longshore {
 
+/// The smallest change of a reason as a value, for what applies it (src/change).
+struct Wanted {
+  enum class Kind : std::uint8_t {
+    none,       // nobody could apply it
+    fact,       // a number of the node: kernel_h, from 33, to 31
+    property,   // something else about it: mode, from cubic, to nearest
+    constant,   // a value that has to be one
+    scale,      // a value that needs the scale of another, `to`
+    target,     // a key that the target file lacks: [forms.norm], npu.vector.norm_cycles
+    form,       // an operator that no form does
+    codes,      // a value that is float
+    price,      // nothing: it could run there and would be slower
+    last_float  // probabilities at the end of the model, which are kept in float
+  };
+  Kind kind = Kind::none;
+  std::string what, from, to;
+  bool operator==(const Wanted&) const = default;
+};
+
 /// One limit that keeps a node from a unit.
 struct Reason {
   std::string text;    // "kernel_h is 33; the target allows 1 to 31"
   std::string where;   // "rk3588-like.toml:82", or empty where no file says it
   std::string change;  // "lower kernel_h from 33 to 31"
+  Wanted wanted = {};  // the same as a value
   bool operator==(const Reason&) const = default;
 };
 

@@ -94,40 +94,46 @@ bool keeps_type(const TensorType& before, const TensorType& after) {
 }
 
 /// Room for what one rule adds: rules hold pointers to nodes and types meanwhile.
+constexpr std::size_t room_nodes = 64, room_values = 128;
 template <class T>
 void make_room(std::vector<T>& list, std::size_t more) {
   if (list.capacity() - list.size() < more) list.reserve(2 * list.size() + more);
+}
+
+/// Rewrites node i, unless the rule finds nothing to do or a type would change.
+template <class Rewrite>
+bool rewrite_at(Graph& g, std::size_t i, Uses& uses, Rewrite&& rewrite) {
+  const Node& n = g.nodes[i];
+  // A node replaced in this sweep is dead already.
+  const bool live = std::any_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) {
+    return v != no_value && uses.counts()[index(v)] > 0;
+  });
+  if (!live || n.output() == no_value) return false;  // rules replace the first output
+  const std::size_t nodes = g.nodes.size(), values = g.values.size();
+  make_room(g.nodes, room_nodes);
+  make_room(g.values, room_values);
+  Match match(g, i, uses.counts());
+  bool done = rewrite(match);
+  for (const auto& [old, now] : match.replaced()) {
+    done = done && keeps_type(g[old].type, g[now].type) &&
+           (!contains(g.outputs, old) || can_take_name(g, now));
+  }
+  if (!done) {
+    g.nodes.resize(nodes);
+    g.values.resize(values);
+    return false;
+  }
+  uses.add_nodes(g, nodes);
+  for (const auto& [old, now] : match.replaced()) uses.substitute(g, old, now);
+  return true;
 }
 
 /// One sweep over the nodes; true if something changed.
 bool sweep(const Pass& pass, Graph& g) {
   Uses uses(g);
   bool changed = false;
-  for (std::size_t i = 0, count = g.nodes.size(); i < count; i++) {
-    const Node& n = g.nodes[i];
-    // A node replaced in this sweep is dead already.
-    const bool live = std::any_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) {
-      return v != no_value && uses.counts()[index(v)] > 0;
-    });
-    if (!live || n.output() == no_value) continue;  // rules replace the first output
-    const std::size_t nodes = g.nodes.size(), values = g.values.size();
-    make_room(g.nodes, 32);
-    make_room(g.values, 64);
-    Match match(g, i, uses.counts());
-    bool done = pass.rewrite(match);
-    for (const auto& [old, now] : match.replaced()) {
-      done = done && keeps_type(g[old].type, g[now].type) &&
-             (!contains(g.outputs, old) || can_take_name(g, now));
-    }
-    if (!done) {
-      g.nodes.resize(nodes);
-      g.values.resize(values);
-      continue;
-    }
-    uses.add_nodes(g, nodes);
-    for (const auto& [old, now] : match.replaced()) uses.substitute(g, old, now);
-    changed = true;
-  }
+  for (std::size_t i = 0, count = g.nodes.size(); i < count; i++)
+    changed = rewrite_at(g, i, uses, pass.rewrite) || changed;
   if (changed) {
     sort_nodes(g);
     g = tidy(g);
@@ -200,6 +206,15 @@ ValueId Match::add_node(Node n) {
   }
   const int at = g_.add_node(std::move(n));
   return g_.nodes[static_cast<std::size_t>(at)].outputs[0];
+}
+
+std::optional<Graph> rewrite_node(const Graph& from, std::size_t node,
+                                  const std::function<bool(Match&)>& rewrite) {
+  Graph g = from;
+  Uses uses(g);
+  if (!rewrite_at(g, node, uses, rewrite)) return {};
+  sort_nodes(g);
+  return tidy(g);
 }
 
 Graph apply(const Pass& pass, const Graph& from) {

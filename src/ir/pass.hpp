@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -80,6 +81,11 @@ struct Pass {
   Graph (*run)(const Graph&) = nullptr;
   List<PassCase> cases;
 };
+
+/// Rewrites one node by the same rules; nothing where `rewrite` returns false or would change the
+/// type of what it replaces.
+std::optional<Graph> rewrite_node(const Graph&, std::size_t node,
+                                  const std::function<bool(Match&)>& rewrite);
 
 /// Applies one pass until nothing changes; subgraphs included. Pure.
 Graph apply(const Pass&, const Graph&);

@@ -15,8 +15,10 @@ using forms::FormNode;
 /// Activations, element types and facts that a rule of the target file limits.
 void check_rule(const Rule& rule, const FormNode& n, bool dtypes, Reasons& out) {
   if (!rule.supported)
-    out.add({"the target does not support it", rule.supported_where,
-             str("set supported = true, if the chip does")});
+    out.add({"the target does not support it",
+             rule.supported_where,
+             str("set supported = true, if the chip does"),
+             {Wanted::Kind::target, "supported", "false", "true"}});
   if (dtypes && !rule.dtypes.empty()) {
     std::string allowed;
     for (const std::string& d : rule.dtypes) allowed += (allowed.empty() ? "" : " or ") + d;
@@ -38,8 +40,10 @@ void check_rule(const Rule& rule, const FormNode& n, bool dtypes, Reasons& out) 
   const std::string_view activation = n.node.attributes.text("activation");
   if (!activation.empty() && !rule.any_activation &&
       std::ranges::find(rule.activations, activation) == rule.activations.end())
-    out.add({str("the target cannot fuse the activation ", activation), rule.activations_where,
-             str("keep ", activation, " as a node of its own")});
+    out.add({str("the target cannot fuse the activation ", activation),
+             rule.activations_where,
+             str("keep ", activation, " as a node of its own"),
+             {Wanted::Kind::property, "activation", std::string(activation), {}}});
 }
 
 /// A value that a form would work on is float. Says whose output it is, so that the first float
@@ -54,7 +58,8 @@ void check_quantised(const FormNode& n, Reasons& out) {
                {},
                n.node.op->quant == Quant::none
                    ? integer_form_wanted(*n.node.op)
-                   : str("quantise '", n.graph[v].name, "' (--calibrate)")});
+                   : str("quantise '", n.graph[v].name, "' (--calibrate)"),
+               {Wanted::Kind::codes, n.graph[v].name, {}, {}}});
       continue;
     }
     out.add({str("its input '", n.graph[v].name, "' is ", print(n.type(v)), ", not quantised",
@@ -62,7 +67,8 @@ void check_quantised(const FormNode& n, Reasons& out) {
              {},
              maker && maker->op->quant == Quant::none
                  ? integer_form_wanted(*maker->op)
-                 : str("quantise '", n.graph[v].name, "' (--calibrate)")});
+                 : str("quantise '", n.graph[v].name, "' (--calibrate)"),
+             {Wanted::Kind::codes, n.graph[v].name, {}, {}}});
   }
 }
 
@@ -128,7 +134,8 @@ NodePlacement assess(const Graph& g, const Node& n, FormSpec spec, const Target&
     const std::string op = qualified_name(*n.op);
     reasons.add({str("no form of an NPU does ", op, " yet"),
                  {},
-                 str("write a form for ", op, " (docs/extending.md)")});
+                 str("write a form for ", op, " (docs/extending.md)"),
+                 {Wanted::Kind::form, op, {}, {}}});
     p.general = reasons.take();
   }
   for (std::size_t i = 1; i < p.options.size(); i++) {

@@ -193,8 +193,10 @@ class Chooser {
   void explain() {
     for (const auto& [i, npu] : options_.forced)
       if (!npu && can(i))
-        p_.nodes[i].options[best_[i]].reasons.push_back(
-            {"it is forced to the CPU", {}, "do not force it there"});
+        p_.nodes[i].options[best_[i]].reasons.push_back({"it is forced to the CPU",
+                                                         {},
+                                                         "do not force it there",
+                                                         {Wanted::Kind::price, {}, {}, {}}});
     const auto moved = [&](std::size_t i) { return can(i) && !on_npu(i) && !forced(i); };
     for (const std::vector<std::size_t>& group : groups(moved)) explain(group);
   }
@@ -226,7 +228,8 @@ class Chooser {
                " for handing over"),
            {},
            str("save ", shown_us(npu + moves - cpu), " of handing over",
-               neighbours.empty() ? std::string() : str(": bring ", neighbours, " to the NPU"))});
+               neighbours.empty() ? std::string() : str(": bring ", neighbours, " to the NPU")),
+           {Wanted::Kind::price, {}, {}, {}}});
     }
   }
 

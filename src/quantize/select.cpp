@@ -92,8 +92,9 @@ class Selector {
       if (v != no_value && g_[v].type.dtype != DType::f32) return not_f32(v, "its output is ");
     if (options_.float_final_probabilities && op.lowest < op.highest && op.quant != Quant::table &&
         last_[static_cast<std::size_t>(&n - g_.nodes.data())])
-      return found("probabilities at the end of the model keep float's resolution",
-                   str("end the model before '", n.origin.name, "'"));
+      return {FloatReason::Kind::last,
+              "probabilities at the end of the model keep float's resolution",
+              str("end the model before '", n.origin.name, "'")};
     return {};
   }
 

@@ -23,6 +23,7 @@ struct FloatReason {
     no_form,  // its operator has no integer form
     follows,  // none of its inputs has codes
     found,    // something about the node itself
+    last,     // it makes the model's probabilities, which keep float's resolution
   };
   Kind kind = Kind::none;
   std::string text;

@@ -15,6 +15,7 @@
 #include "json.hpp"
 #include "measure/chrome_trace.hpp"
 #include "model_options.hpp"
+#include "suggestions.hpp"
 #include "command_line.hpp"
 #include "target_options.hpp"
 #include "write/bundle.hpp"
@@ -24,12 +25,12 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::vector<std::string> without, force, set;
+  std::vector<std::string> without, force, set, apply;
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
-  std::string target = "cpu", out, trace, dump;
-  bool json = false, plan = false, layers = false;
+  std::string target = "cpu", out, trace, dump, write_model;
+  bool json = false, plan = false, layers = false, suggest = false;
 };
 
 void write_text_file(const std::string& path, const std::string& text) {
@@ -62,6 +63,13 @@ void check_options(const Options& o, const Target& target) {
   if (!target.machine.present && !o.force.empty())
     fail(Code::bad_argument, "--force chooses between NPU and CPU; the target ", target.name,
          " has no NPU");
+  if (!target.machine.present && (o.suggest || !o.apply.empty()))
+    fail(Code::bad_argument,
+         "--suggest and --apply are about what an NPU does not run; the target ", target.name,
+         " has none");
+  if ((o.suggest || !o.apply.empty()) && compile::open_bundle(o.model.path))
+    fail(Code::bad_argument, "--suggest and --apply are for models; ", o.model.path,
+         " is a bundle");
   if (!target.machine.present && !o.trace.empty())
     fail(Code::bad_argument, "--trace shows what an NPU does; the target ", target.name,
          " has none");
@@ -90,10 +98,18 @@ int run(const Options& o) {
     options.snapshot = [&](std::string_view stage, const std::string& text) {
       dump.write(stage, text);
     };
-  const compile::Compiled c = compile_shown(std::move(options));
+  const compile::Compiled c = compile_shown(options, o.apply);
   warn_of_unused(o.calibrate, c);
 
   Json json = to_json(c);
+  std::vector<compile::Suggestion> suggestions;
+  if (o.suggest) {
+    options.model = c.model;
+    options.model->graph = c.optimised;
+    suggestions = compile::suggest(options, c);
+    json["suggestions"] = to_json(c, suggestions);
+  }
+  if (!o.write_model.empty()) write_text_file(o.write_model, print(c.optimised));
   BundleContents bundle = c.bundle();
   bundle.report = json.text();
   if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(c.program, c.timing));
@@ -107,6 +123,7 @@ int run(const Options& o) {
   if (o.plan) std::cout << plan::print(c.plan) << "\n";
   if (!o.json) {
     (o.layers ? show_layers : show_summary)(std::cout, c);
+    if (o.suggest) show_suggestions(std::cout, c, suggestions);
     show_totals(std::cout, c, o.out);
     return exit_code::yes;
   }
@@ -152,6 +169,19 @@ std::function<int()> setup(CommandLine& app) {
          "--without", o->without,
          str("Plans for the NPU without ", compile::mechanism_names(), ", to see what each gains"))
       .one_at_a_time();
+  app.add_flag("--suggest", o->suggest,
+               "For each kind of node that the NPU does not run: its limits, its price, the change "
+               "of the model that lets it run there, and what the whole model gains (tried on a "
+               "copy: one build each)");
+  app.add_option(
+         "--apply", o->apply,
+         "Makes the changes that --suggest names: of a node, an output, an operator, of one "
+         "kind (large_stride), exact for those that keep the answers, or all")
+      .one_at_a_time();
+  app.add_option("--write-model", o->write_model,
+                 "Writes the float model as it is after the optimiser and --apply, as text that "
+                 "every command reads")
+      .not_empty();
   app.add_flag("--layers", o->layers, "Lists every node, not the dearest and the fallbacks alone");
   app.add_flag("--plan", o->plan, "Shows tiles and SRAM slots of every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "compile/why_float.hpp"
+#include "compile/fallbacks.hpp"
 #include "say.hpp"
 #include "target_options.hpp"
 
@@ -37,22 +37,6 @@ std::map<std::size_t, std::size_t> fused_into(const plan::Plan& p) {
 double node_ms(const compile::Compiled& c, std::size_t node) {
   if (node < c.timing.layers.size()) return c.timing.layers[node].time.own_ns() * 1e-6;
   return std::max(c.plan.placement.nodes[node].cpu_us(), 0.0) * 1e-3;
-}
-
-std::vector<Reason> reasons_of(const compile::Compiled& c, std::size_t node) {
-  std::vector<Reason> out;
-  bool told = false;
-  for (Reason& r : c.plan.placement.nodes[node].reasons()) {
-    if (r.text.find("not quantised") != std::string::npos) {
-      if (told) continue;
-      told = true;
-      compile::WhyFloat why = compile::why_float(c, node);
-      r.text = std::move(why.text);
-      r.change = std::move(why.change);
-    }
-    out.push_back(std::move(r));
-  }
-  return out;
 }
 
 std::string text_of(const Reason& r) {
@@ -97,12 +81,14 @@ Json to_json(const compile::Compiled& c) {
     out["energy_uj"] = c.timing.energy_uj;
   }
   const auto fused = fused_into(c.plan);
+  std::map<std::size_t, std::string_view> on_cpu;
+  for (const compile::Fallback& f : compile::fallbacks(c)) on_cpu[f.node] = name(f.kind);
   out["nodes"] = Json::array();
   for (std::size_t i = 0; i < p.nodes.size(); i++) {
     const NodePlacement& n = p.nodes[i];
     const Node& node = p.graph.nodes[i];
     Json reasons = Json::array();
-    for (const Reason& reason : reasons_of(c, i))
+    for (const Reason& reason : compile::reasons_of(c, i))
       reasons.push_back(
           {{"text", reason.text}, {"where", reason.where}, {"change", reason.change}});
     Json entry = {{"name", node.origin.name},
@@ -115,6 +101,7 @@ Json to_json(const compile::Compiled& c) {
                   {"npu_us", us_or_null(n.npu_us())},
                   {"move_us", n.move_us},
                   {"reasons", reasons}};
+    if (const auto kind = on_cpu.find(i); kind != on_cpu.end()) entry["kept_by"] = kind->second;
     if (i < c.timing.layers.size()) {  // beside its own time
       entry["cache_us"] = c.timing.layers[i].time.of(Activity::cache) * 1e-3;
       entry["waiting_us"] = c.timing.layers[i].time.of(Activity::waiting) * 1e-3;
@@ -155,7 +142,7 @@ void show_layers(std::ostream& out, const compile::Compiled& c) {
       if (const std::string more = beside(c.timing.layers[i].time); !more.empty())
         out << "      " << more << "\n";
     if (n.on_npu() || !p.target.machine.present) continue;
-    for (const Reason& reason : reasons_of(c, i))
+    for (const Reason& reason : compile::reasons_of(c, i))
       out << "      " << wrapped(text_of(reason), 6, 8) << "\n";
     if (n.npu_us() >= 0)
       out << fmt::format(

@@ -32,8 +32,6 @@ bool unpriced(const NodePlacement&);
 std::map<std::size_t, std::size_t> fused_into(const plan::Plan&);
 /// Its own predicted time; 0 for what has no price.
 double node_ms(const compile::Compiled&, std::size_t node);
-/// Why a node is not on the NPU. That it has no codes says the stage that gives them.
-std::vector<Reason> reasons_of(const compile::Compiled&, std::size_t node);
 /// The reason, the line of the target file, and the change.
 std::string text_of(const Reason&);
 

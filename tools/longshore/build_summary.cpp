@@ -1,56 +1,18 @@
 #include "build_summary.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <ostream>
 
 #include <fmt/format.h>
 
 #include "build_report.hpp"
+#include "compile/fallbacks.hpp"
 #include "say.hpp"
 
 namespace longshore {
 namespace {
 
 constexpr std::size_t few_nodes = 12, dearest = 10, most_groups = 12;
-
-/// The reasons without what tells one node from the next: names in quotes and numbers.
-std::string kind_of(const std::vector<Reason>& reasons) {
-  std::string out;
-  for (const Reason& r : reasons) {
-    bool quoted = false;
-    for (char c : r.text) {
-      if (c == '\'') quoted = !quoted;
-      if (!quoted && !std::isdigit(static_cast<unsigned char>(c)) && c != '.') out += c;
-    }
-    out += '\n';
-  }
-  return out;
-}
-
-/// Nodes of one operator that stay on the CPU for reasons of one kind.
-struct Fallback {
-  std::string op, kind;
-  std::vector<std::size_t> nodes;
-  double us = 0;
-};
-
-std::vector<Fallback> fallbacks_of(const compile::Compiled& c) {
-  const Placement& p = c.plan.placement;
-  std::vector<Fallback> out;
-  if (!p.target.machine.present) return out;
-  for (std::size_t i = 0; i < p.nodes.size(); i++) {
-    if (p.nodes[i].on_npu()) continue;
-    const std::string op = qualified_name(*p.graph.nodes[i].op), kind = kind_of(reasons_of(c, i));
-    auto at =
-        std::ranges::find_if(out, [&](const Fallback& f) { return f.op == op && f.kind == kind; });
-    if (at == out.end()) at = out.insert(out.end(), {.op = op, .kind = kind});
-    at->nodes.push_back(i);
-    at->us += node_ms(c, i) * 1e3;
-  }
-  std::ranges::stable_sort(out, std::greater{}, &Fallback::us);
-  return out;
-}
 
 void show_dearest(std::ostream& out, const compile::Compiled& c, double total_ms) {
   const Placement& p = c.plan.placement;
@@ -79,6 +41,43 @@ void show_dearest(std::ostream& out, const compile::Compiled& c, double total_ms
   }
 }
 
+/// Nodes of one kind of fallback together, the dearest kinds first.
+void show_groups(std::ostream& out, const compile::Compiled& c, std::string_view heading,
+                 std::vector<compile::Fallback> list, double total_ms) {
+  if (list.empty()) return;
+  const Placement& p = c.plan.placement;
+  double us = 0;
+  for (const compile::Fallback& f : list) us += node_ms(c, f.node) * 1e3;
+  out << fmt::format(
+      "\n{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n",
+      fmt::format("{}: {} node{}", heading, list.size(), list.size() == 1 ? "" : "s"), "", "", "",
+      us, us * 0.1 / total_ms);
+  const std::vector<std::vector<compile::Fallback>> groups = alike(c, std::move(list));
+  for (std::size_t k = 0; k < groups.size() && k < most_groups; k++) {
+    const std::vector<compile::Fallback>& group = groups[k];
+    const Node& node = p.graph.nodes[group.front().node];
+    double sum = 0;
+    for (const compile::Fallback& f : group) sum += node_ms(c, f.node) * 1e3;
+    out << fmt::format(
+        "{:>4} {:<27} {:<32} ", group.size(), short_name(qualified_name(*node.op), 27),
+        short_name(group.size() > 1 ? node.origin.name + " ..." : node.origin.name, 32));
+    if (std::ranges::all_of(group,
+                            [&](const compile::Fallback& f) { return unpriced(p.nodes[f.node]); }))
+      out << fmt::format("{:>8} {:>5}\n", "?", "?");
+    else
+      out << fmt::format("{:>8.1f} {:>5.1f}\n", sum, sum * 0.1 / total_ms);
+    // Many borders lie between other nodes, which say why they are where they are.
+    if (group.size() > 1 && group.front().kind == compile::Fallback::Kind::border) continue;
+    const std::vector<Reason>& reasons = group.front().reasons;
+    if (!reasons.empty()) out << "      " << wrapped(text_of(reasons.front()), 6, 8) << "\n";
+    if (reasons.size() > 1)
+      out << fmt::format("      and {} more reason{}\n", reasons.size() - 1,
+                         reasons.size() == 2 ? "" : "s");
+  }
+  if (groups.size() > most_groups)
+    out << fmt::format("      and {} more kinds\n", groups.size() - most_groups);
+}
+
 }  // namespace
 
 void show_summary(std::ostream& out, const compile::Compiled& c) {
@@ -86,33 +85,14 @@ void show_summary(std::ostream& out, const compile::Compiled& c) {
   if (p.nodes.size() <= few_nodes) return show_layers(out, c);
   const double total_ms = std::max(latency_ms(c), 1e-9);
   show_dearest(out, c, total_ms);
-  const std::vector<Fallback> fallbacks = fallbacks_of(c);
-  if (!fallbacks.empty()) {
-    std::size_t nodes = 0;
-    double us = 0;
-    for (const Fallback& f : fallbacks) nodes += f.nodes.size(), us += f.us;
-    out << fmt::format("\n{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n",
-                       fmt::format("on the CPU: {} node{}", nodes, nodes == 1 ? "" : "s"), "", "",
-                       "", us, us * 0.1 / total_ms);
-  }
-  for (std::size_t k = 0; k < fallbacks.size() && k < most_groups; k++) {
-    const Fallback& f = fallbacks[k];
-    const std::string first = p.graph.nodes[f.nodes.front()].origin.name;
-    out << fmt::format("{:>4} {:<27} {:<32} ", f.nodes.size(), short_name(f.op, 27),
-                       short_name(f.nodes.size() > 1 ? first + " ..." : first, 32));
-    if (std::ranges::all_of(f.nodes, [&](std::size_t i) { return unpriced(p.nodes[i]); }))
-      out << fmt::format("{:>8} {:>5}\n", "?", "?");
-    else
-      out << fmt::format("{:>8.1f} {:>5.1f}\n", f.us, f.us * 0.1 / total_ms);
-    const std::vector<Reason> reasons = reasons_of(c, f.nodes.front());
-    if (!reasons.empty()) out << "      " << wrapped(text_of(reasons.front()), 6, 8) << "\n";
-    if (reasons.size() > 1)
-      out << fmt::format("      and {} more reason{}\n", reasons.size() - 1,
-                         reasons.size() == 2 ? "" : "s");
-  }
-  if (fallbacks.size() > most_groups)
-    out << fmt::format("      and {} more kinds\n", fallbacks.size() - most_groups);
-  if (!fallbacks.empty()) out << "\n";
+  std::vector<compile::Fallback> real, border;
+  for (compile::Fallback& f : compile::fallbacks(c))
+    (f.kind == compile::Fallback::Kind::border ? border : real).push_back(std::move(f));
+  const bool any = !real.empty() || !border.empty();
+  show_groups(out, c, "on the CPU", std::move(real), total_ms);
+  // Floats and codes meet there whatever the NPU can do: no fallback.
+  show_groups(out, c, "floats to codes and back", std::move(border), total_ms);
+  if (any) out << "\n";
   show_handover(out, c);
   out << "--layers lists every node with all its reasons and prices\n";
 }

@@ -1,5 +1,7 @@
 #include "calibrate.hpp"
 
+#include "compile/fallbacks.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -220,10 +222,11 @@ void set_calibration(compile::Options& to, const CalibrateOptions& o, const Imag
   };
 }
 
-compile::Compiled compile_shown(compile::Options options) {
+compile::Compiled compile_shown(compile::Options options, const std::vector<std::string>& apply) {
   options.progress = shown_progress();
   const bool reads = !options.model.has_value();
-  compile::Compiled out = compile::compile(options);
+  compile::Compiled out =
+      apply.empty() ? compile::compile(options) : compile::compile_changed(options, apply);
   if (reads)
     for (const std::string& w : out.model.warnings) warn(options.source.path + ": " + w);
   for (const std::string& w : out.warnings) warn(w);

@@ -29,8 +29,9 @@ void add_calibrate_options(CommandLine&, CalibrateOptions&);
 void set_calibration(compile::Options&, const CalibrateOptions&, const ImageOptions&, int threads,
                      const std::string& fallback = {});
 
-/// compile::compile with progress and warnings on stderr. Messages name the file once.
-compile::Compiled compile_shown(compile::Options);
+/// compile::compile with progress and warnings on stderr, and with the changes that `apply` names
+/// (compile::compile_changed). Messages name the file once.
+compile::Compiled compile_shown(compile::Options, const std::vector<std::string>& apply = {});
 
 /// Says so where the options ask for calibration and there was none.
 void warn_of_unused(const CalibrateOptions&, const compile::Compiled&);
