@@ -42,7 +42,8 @@ std::string shape_of(const Graph& g) {
   Graph plain = tidy(g);
   std::size_t next = 0;
   for (Value& v : plain.values)
-    if (v.def >= 0 && v.name != plain[plain.outputs[0]].name) v.name = "v" + std::to_string(next++);
+    if ((v.def >= 0 || v.constant.present()) && v.name != plain[plain.outputs[0]].name)
+      v.name = "inner" + std::to_string(next++);
   for (Node& n : plain.nodes) n.origin = {};
   return print(plain);
 }

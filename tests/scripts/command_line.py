@@ -270,7 +270,7 @@ def test_summary(here):
     keep = ["build", net, "--target", NPU, "--keep-float", "Add"]
     text, told = cli.run(*keep).stdout, as_json(cli.run(*keep, "--json"))
     nodes = told["nodes"]
-    for heading, border in (("on the CPU", False), ("floats to codes and back", True)):
+    for heading, border in (("on the CPU", False), ("floats and codes", True)):
         host = [node for node in nodes if node["unit"] == "cpu" and (node["kept_by"] == "border") == border]
         head = re.search(rf"^{heading}: (\d+) nodes +([\d.]+) +[\d.]+$", text, re.M)
         kinds = re.findall(r"^ +(\d+) (\S+) .* ([\d.]+) +[\d.]+$", text[head.end():].split("\n\n")[0], re.M)

@@ -91,7 +91,7 @@ void show_summary(std::ostream& out, const compile::Compiled& c) {
   const bool any = !real.empty() || !border.empty();
   show_groups(out, c, "on the CPU", std::move(real), total_ms);
   // Floats and codes meet there whatever the NPU can do: no fallback.
-  show_groups(out, c, "floats to codes and back", std::move(border), total_ms);
+  show_groups(out, c, "floats and codes", std::move(border), total_ms);
   if (any) out << "\n";
   show_handover(out, c);
   out << "--layers lists every node with all its reasons and prices\n";
