@@ -55,7 +55,7 @@ TEST(RearrangedOperators, DilatedConvolutionsAlongOneAxis) {
             begin, ",", even ? 0 : pick(0, 3), "], group=", groups, ") y = Relu(a) return y }"),
         "Pad");
   }
-  EXPECT_GT(left, 20u);  // those with wide gaps that come out uneven
+  EXPECT_GT(left, 5u);  // those with wide gaps that come out uneven
 }
 
 TEST(RearrangedOperators, EinsumsOfTwoTensors) {
