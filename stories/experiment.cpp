@@ -4,20 +4,18 @@
 
 #include "base/error.hpp"
 #include "compile/choices.hpp"
-#include "optimize/optimize.hpp"
 #include "story.hpp"
 
 namespace longshore::stories {
 namespace {
 
-compile::Compiled built(const Experiment& e, compile::Stage last, bool by_price) {
+compile::Compiled planned(const Experiment& e) {
   compile::Options o;
   o.target = load_target(e.target, e.set);
-  Graph graph = parse(e.graph);
-  o.model.emplace().graph = e.optimise ? optimize(graph) : std::move(graph);
+  o.model.emplace().graph = parse(e.graph);
   o.first = compile::Stage::place;
-  o.last = last;
-  o.place.by_price = by_price;
+  o.last = compile::Stage::plan;
+  o.place.by_price = false;
   for (const std::string& name : e.without) compile::choose(o, "--without", name);
   return compile::compile(o);
 }
@@ -29,7 +27,7 @@ bool holds(std::span<const Comparison> all) {
 }
 
 plan::Plan plan_of(const Experiment& e) {
-  plan::Plan p = built(e, compile::Stage::plan, false).plan;
+  plan::Plan p = planned(e).plan;
   // Else a time would leave something out.
   check(std::ranges::all_of(p.placement.nodes, &NodePlacement::on_npu),
         "a story that times the NPU alone has all of its nodes there");
@@ -40,10 +38,6 @@ double npu_ms(const plan::Plan& p) {
   return lower::task_time(p, p.layers, p.tasks, true).total * 1e-6;
 }
 double npu_ms(const Experiment& e) { return npu_ms(plan_of(e)); }
-
-double whole_ms(const Experiment& e) {
-  return built(e, compile::Stage::lower, true).timing.total_ns * 1e-6;
-}
 
 plan::Plan without_second_buffers(plan::Plan p) {
   const auto one = [](plan::Slots& s) {

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,6 @@ struct Experiment {
   std::string target;
   std::vector<std::string> set = {};      // numbers of the target, as with `--set`
   std::vector<std::string> without = {};  // mechanisms of the plan, as with `--without`
-  bool optimise = false;                  // the graph goes through the optimiser first
 };
 
 /// All nodes on the NPU, whatever that costs.
@@ -22,9 +20,6 @@ plan::Plan plan_of(const Experiment&);
 /// Milliseconds of the NPU alone, as the simulator times it, without handing over.
 double npu_ms(const plan::Plan&);
 double npu_ms(const Experiment&);
-
-/// Milliseconds of the whole program: CPU steps, signals and caches too.
-double whole_ms(const Experiment&);
 
 /// The same plan in which a tile is loaded only when the one before it is done: each value that is
 /// read and each result has one piece of SRAM where two took turns. Weights keep theirs.
