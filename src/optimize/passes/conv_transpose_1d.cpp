@@ -1,5 +1,5 @@
 #include "optimize/fold.hpp"
-#include "optimize/rearrange.hpp"
+#include "optimize/passes/rearrange.hpp"
 
 namespace longshore::passes {
 namespace {

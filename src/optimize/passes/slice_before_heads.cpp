@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "optimize/rearrange.hpp"
+#include "optimize/passes/rearrange.hpp"
 
 namespace longshore::passes {
 namespace {
