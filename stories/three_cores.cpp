@@ -16,7 +16,7 @@ const std::vector<std::string> wide = {"rows=64",
                                        "dma.bytes_per_cycle=64"};
 
 Comparison cores(const std::string& what, const Net& net, const std::vector<Net::Value>& outputs,
-                 std::vector<std::string> without = {}) {
+                 const std::vector<std::string>& without = {}) {
   const auto ms = [&](const std::string& count, std::vector<std::string> off) {
     std::vector<std::string> set = wide;
     set.push_back("cores=" + count);
