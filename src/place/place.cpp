@@ -98,8 +98,7 @@ PlacementOption try_form(const forms::FormDef& form, const FormNode& n, const Ta
   if (const auto rule = t.forms.find(form.name); rule != t.forms.end())
     check_rule(rule->second, n, quantised && computes, reasons);
   else
-    reasons.lacks(unit, str("nothing for operators of the form ", form.name),
-                  str("[forms.", form.name, "]"));
+    reasons.lacks(unit, str("form '", form.name, "'"), str("[forms.", form.name, "]"));
   if (const auto rule = t.ops.find(qualified_name(*n.node.op)); rule != t.ops.end())
     check_rule(rule->second, n, quantised && computes, reasons);
   if (quantised) {

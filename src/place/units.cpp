@@ -217,6 +217,8 @@ class Chooser {
     for (std::size_t i : group) p_.nodes[i].chosen = best_[i];
     for (ValueId v : touched) moves += crossing(v);
     for (std::size_t i : group) p_.nodes[i].chosen = 0;
+    // Where handing over costs less than is too much, bringing its neighbours is not enough.
+    const double too_much = npu + moves - cpu;
     for (std::size_t i : group) {
       const std::string neighbours = kept_on_cpu(i);
       p_.nodes[i].options[best_[i]].reasons.push_back(
@@ -224,10 +226,11 @@ class Chooser {
                group.size() > 1 ? str(" together with ", group.size() - 1, " neighbour",
                                       group.size() == 2 ? "" : "s")
                                 : std::string(),
-               ": ", shown_us(cpu), " there, ", shown_us(npu), " on the NPU and ", shown_us(moves),
-               " for handing over"),
+               ": ", shown_us(cpu), " there, ", shown_us(npu), " on the NPU",
+               moves > 0 ? str(" and ", shown_us(moves), " for handing over")
+                         : str(", where handing over would take ", shown_us(-moves), " less")),
            {},
-           str("save ", shown_us(npu + moves - cpu), " of handing over",
+           str("save ", shown_us(too_much), too_much <= moves ? " of handing over" : " on the NPU",
                neighbours.empty() ? std::string() : str(": bring ", neighbours, " to the NPU")),
            {Wanted::Kind::price, {}, {}, {}}});
     }
