@@ -42,6 +42,23 @@ Target random_target(std::mt19937& rng, const Target& from) {
   return t;
 }
 
+/// The slots of a layer lie side by side: no byte twice, and none between them that is nobody's.
+void expect_slots_side_by_side(const plan::Layer& l) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pieces;  // address, bytes
+  const auto take = [&](const plan::Slots& s) {
+    for (std::uint32_t a : s.addresses)
+      if (s.bytes > 0) pieces.emplace_back(a, s.bytes);
+  };
+  for (const plan::Stage& s : l.stages) {
+    for (const plan::StageOperand& o : s.operands) take(o.slots);
+    take(s.result);
+  }
+  take(l.accumulators);
+  std::ranges::sort(pieces);
+  for (std::size_t i = 1; i < pieces.size(); i++)
+    EXPECT_EQ(pieces[i].first, pieces[i - 1].first + pieces[i - 1].second);
+}
+
 TEST(RandomTargets, RunRandomNetsExactlyWithinTheirMemory) {
   const Target from = load_target("shore-1");
   const unsigned count = std::getenv("LONGSHORE_FULL") ? 1000 : address_sanitizer ? 12 : 60;
@@ -54,6 +71,7 @@ TEST(RandomTargets, RunRandomNetsExactlyWithinTheirMemory) {
     SCOPED_TRACE("net " + std::to_string(number) + "\n" + print(target) + print(g));
     const plan::Plan p = expect_exact(g, target, 0, number);
     EXPECT_LE(p.sram_peak(), target.machine.sram_bytes);
+    for (const plan::Layer& l : p.layers) expect_slots_side_by_side(l);
     for (const NodePlacement& n : p.placement.nodes) on_npu += n.on_npu();
     nodes += g.nodes.size(), cascades += p.cascades.size();
   }
