@@ -354,6 +354,23 @@ def test_set(here):
     check.refuses("--set without target", cli.run("targets", "--set", "sram=1MiB"), ["--set", "expected TARGET"])
 
 
+def test_survey(here):
+    """survey predicts for each target what build does, the fastest first, and goes on where one refuses."""
+    file, small, tiny = conv_net(here / "m.onnx", (1, 3, 64, 64)), here / "small.toml", here / "tiny.toml"
+    small.write_text('name = "small"\nlike = "shore-1"\n[npu.clock]\nmhz = 10\n')
+    tiny.write_text('name = "tiny"\nlike = "shore-1"\n[npu.dram]\nbytes = 64\n')
+    rows = as_json(cli.run("survey", file, "--target", small, "--target", "shore-1", "--target", tiny, "--json"))["targets"]
+    check.that([r["target"] for r in rows] == ["shore-1", "small", "tiny"], "the fastest first, the refused last", [r["target"] for r in rows])
+    for row, target in zip(rows, ("shore-1", small)):
+        report = as_json(cli.run("build", file, "--target", target, "--json"))
+        moved = report["dram_read_bytes"] + report["dram_write_bytes"]
+        check.that((row["latency_ms"], row["npu_mac_share"], row["dram_bytes"]) == (report["latency_ms"], report["npu_mac_share"], moved), f"{row['target']}: as build", row)
+    check.that("npu.dram.bytes" in rows[2]["refused"] and "latency_ms" not in rows[2], "the refused one says why", rows[2])
+    answers("its table", cli.run("survey", file, "--target", "shore-1", "--target", tiny), ["shore-1 ", "tiny ", "npu.dram.bytes"])
+    answers("refused by all", cli.run("survey", file, "--target", tiny), ["npu.dram.bytes"], code=1)
+    check.refuses("survey of a target without NPU", cli.run("survey", file, "--target", "cpu"), ["survey is about NPUs", "cpu"])
+
+
 def test_files(here):
     file = conv_net(here / "m.onnx")
     out = here / "out"
@@ -455,7 +472,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets, test_set,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets, test_set, test_survey,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue
