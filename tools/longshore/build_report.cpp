@@ -73,6 +73,7 @@ Json to_json(const compile::Compiled& c) {
       out["split_ms"][name(Activity(a))] = c.timing.time.ns[a] * 1e-6;
     out["handover_ms"] = c.timing.handover_ns() * 1e-6;
     out["sram_peak_bytes"] = c.timing.sram_peak_bytes;
+    out["sram_lower_bound_bytes"] = c.plan.sram_peak();
     out["sram_bytes"] = p.target.machine.sram_bytes;
     out["dram_peak_bytes"] = c.program.arena_bytes;
     out["dram_lower_bound_bytes"] = c.plan.arena.lower_bound;
@@ -176,8 +177,9 @@ void show_totals(std::ostream& out, const compile::Compiled& c, const std::strin
                        without == 1 ? "" : "s");
   if (p.target.machine.present) {
     out << split_line(c.timing.time);
-    out << fmt::format("  SRAM    peak {} of {}\n", shown_bytes(c.timing.sram_peak_bytes),
-                       shown_bytes(p.target.machine.sram_bytes));
+    out << fmt::format("  SRAM    peak {} of {} (lower bound {})\n",
+                       shown_bytes(c.timing.sram_peak_bytes),
+                       shown_bytes(p.target.machine.sram_bytes), shown_bytes(c.plan.sram_peak()));
     const std::string dram =
         fmt::format("arena {} (lower bound {}), {} read, {} written",
                     shown_bytes(c.program.arena_bytes), shown_bytes(c.plan.arena.lower_bound),
