@@ -38,7 +38,8 @@ TEST_P(EveryStory, SaysWhatItIs) {
 
 TEST_P(EveryStory, HoldsAndVanishesWithItsMechanism) {
   const Story& s = *GetParam().story;
-  if (address_sanitizer && s.long_one) GTEST_SKIP() << "whole nets take minutes with a sanitizer";
+  if (address_sanitizer && s.long_one)
+    GTEST_SKIP() << "the address sanitizer makes minutes of whole nets";
   const std::vector<Comparison> told = s.tell();
   EXPECT_EQ(stories::holds(told), s.amiss.empty());
   double least_claimed = 0, most_in_control = 0;
