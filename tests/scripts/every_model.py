@@ -32,7 +32,7 @@ LARGE = {
     "ppocr4_rec": f"--dim {PADDLE}0=1 --dim {PADDLE}1=320", "silero_vad_legacy": "--dim batch=1 --dim sequence=512 --input-value sr=16000",
     "silero_vad_op18": "--dim batch=1 --dim sequence=576 --input-value sr=16000", "silero_vad_seq16k": "--dim sequence_length=20",
     "thai_attacut_c": "--dim seq_len=64", "thai_deepcut": "--dim unk__330=16 --dim unk__331=16",
-    "thai_oskut_ws": "--dim unk__2044=16 --dim unk__2045=16 --dim unk__2046=16", "esrgan_slim_x2": "--shape input=1,3,64,64",
+    "thai_oskut_ws": "--dim unk__2044=16 --dim unk__2045=16 --dim unk__2046=16", "esrgan_slim_x2": "--shape image=1,3,64,64",
 }
 MADE = ["mobilenet_v2", "mobilenet_v3", "resnet50", "yolov5s", "vit_tiny", "bert_base_128"]
 
