@@ -130,5 +130,18 @@ TEST(RearrangedOperators, AnImageInRowsOfOtherLengthsIsAViewAsTheNpuLaysItOut) {
   }
 }
 
+/// A view of a view: the first has an axis of one more, the second other rows; the model gives it,
+/// so that all lie as the CPU wants them.
+TEST(RearrangedOperators, AViewInOtherRowsOfAViewWithAnAxisOfOneMore) {
+  expect_exact(parse(R"((x: i8[1,4,15] q(0.1, 3)) {
+    a: i8[1,6,15] q(0.05, 1) = Conv(x, i8[6,4,1] q(0.02, 0) {5})
+    b: i8[1,6,1,15] q(0.05, 1) = Reshape(a, i64[4]{1, 6, 1, 15})
+    c: i8[1,6,3,5] q(0.05, 1) = Reshape(b, i64[4]{1, 6, 3, 5})
+    d: i8[1,6,1,15] q(0.02, 0) = Sigmoid(b)
+    e: i8[1,6,3,5] q(0.02, 0) = Sigmoid(c)
+    return c, d, e })"),
+               load_target("shore-1"), 0, seed());
+}
+
 }  // namespace
 }  // namespace longshore::tests::rearranged_operators_test

@@ -94,7 +94,7 @@ bool keeps_type(const TensorType& before, const TensorType& after) {
 }
 
 /// Room for what one rule adds: rules hold pointers to nodes and types meanwhile.
-constexpr std::size_t room_nodes = 64, room_values = 128;
+constexpr std::size_t room_nodes = 256, room_values = 1024;
 template <class T>
 void make_room(std::vector<T>& list, std::size_t more) {
   if (list.capacity() - list.size() < more) list.reserve(2 * list.size() + more);
@@ -184,7 +184,10 @@ std::optional<double> Match::scalar(ValueId v, ValueId x) const {
   return rank == 0 || (t.ranked && rank <= t.rank()) ? scalar(v) : std::nullopt;
 }
 
-ValueId Match::add_constant(Tensor tensor) { return g_.add_constant({}, std::move(tensor)); }
+ValueId Match::add_constant(Tensor tensor) {
+  check(g_.values.size() < g_.values.capacity(), "a rule adds more values than it has room for");
+  return g_.add_constant({}, std::move(tensor));
+}
 
 ValueId Match::add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes) {
   Node n;
@@ -195,6 +198,9 @@ ValueId Match::add(std::string_view op, std::vector<ValueId> inputs, Attributes 
 }
 
 ValueId Match::add_node(Node n) {
+  check(g_.nodes.size() < g_.nodes.capacity() &&
+            g_.values.size() + n.op->schema.outputs.size() <= g_.values.capacity(),
+        "a rule adds more nodes than it has room for");
   if (n.origin.name.empty()) n.origin = node().origin;
   n.outputs.clear();
   // What only moves elements keeps their codes.

@@ -90,6 +90,16 @@ class Memory {
     return out;
   }
 
+  /// The view shows the value's elements as they lie where it has bytes of its own.
+  bool whole(const Value& v, const View& view, bool dense) const {
+    const std::array<std::uint64_t, 4> own = whole_strides(v, dense);
+    const Extent e = *extent_of(v);
+    const std::array<std::int64_t, 4> size = {e.n, e.h, e.w, e.c};
+    for (std::size_t i = 0; i < 4; i++)
+      if (size[i] > 1 && view.stride[i] != own[i]) return false;  // nothing walks an axis of one
+    return true;
+  }
+
   View fresh(ValueId v, bool dense) {
     const TensorType& t = g_[v].type;
     View view;
@@ -112,8 +122,7 @@ class Memory {
     View view = parent;
     if (a.full) {
       if (!forms::same_walk(g_[v], g_[a.parent])) {
-        check(parent.offset == 0 &&
-                  parent.stride == whole_strides(g_[a.parent], plan_.dense[index(top)]),
+        check(parent.offset == 0 && whole(g_[a.parent], parent, plan_.dense[index(top)]),
               "a view with other dims of a part of something");
         view.stride = whole_strides(g_[v], plan_.dense[index(top)]);
       }

@@ -10,6 +10,9 @@ constexpr std::int64_t handling = 2;
 /// The widest window that every pooling unit takes (NVDLA's; others take more).
 constexpr std::int64_t widest = 8;
 
+/// More pools than these in a row are worth no graph.
+constexpr std::size_t most_pieces = 128;
+
 /// The kernels of pools one after the other whose windows together are `kernel` wide: as few as can
 /// be, and about equal. Pools with gaps would reach further with fewer taps, but hardware has none.
 std::vector<std::int64_t> pieces_of(std::int64_t kernel) {
@@ -54,13 +57,17 @@ bool rewrite(Match& m) {
   const PoolWindow& p = *window;
   const std::size_t axes = p.axes();
   std::int64_t taps = 1;
+  std::size_t count = 0;
   std::vector<std::vector<std::int64_t>> pieces(axes);
   for (std::size_t a = 0; a < axes; a++) {
     if (taps > 1'000'000) return false;
     taps *= p.kernel[a];
+    if (p.kernel[a] > static_cast<std::int64_t>(most_pieces) * (widest - 1)) return false;
     if (p.kernel[a] > 1 || p.strides[a] > 1 || p.begin[a] > 0 || p.end[a] > 0)
       pieces[a] = pieces_of(p.kernel[a]);
+    count += pieces[a].size();
   }
+  if (count > most_pieces) return false;
   if (2 * (taps + handling) < 3 * cost(pieces, p)) return false;
 
   const ValueId old = n.outputs[0];

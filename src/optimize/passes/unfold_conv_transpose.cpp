@@ -34,6 +34,9 @@ struct Axis {
   }
 };
 
+/// More would be many small convolutions.
+constexpr std::size_t most_phases = 64;
+
 struct Unfolded {
   Axis h, w;
   std::int64_t batch = 0, in = 0, out = 0;  // channels
@@ -109,7 +112,7 @@ std::optional<ValueId> unfold(Match& m, const Node& n, const Node* function) {
   const std::optional<Unfolded> u = unfolded(m, n);
   if (!u) return {};
   const auto rows = u->h.phases(), columns = u->w.phases();
-  if (!rows || !columns) return {};
+  if (!rows || !columns || rows->size() * columns->size() > most_phases) return {};
   std::vector<ValueId> parts;
   for (const Axis::Taps& row : *rows) {
     std::vector<ValueId> across;
@@ -189,6 +192,9 @@ extern constinit const Pass pass_unfold_conv_transpose = {
           "Concat(r, s, axis=1) t = Transpose(c, perm=[0,2,3,1]) y = Reshape(t, i64[4]{1, 1, 2, "
           "6}) "
           "return y }"},
+         // More phases than are worth it.
+         {"(x: f32[1,1,1,1]) { y = ConvTranspose(x, f32[1,1,9,9]{1}, strides=[9,9]) return y }",
+          ""},
          // A result that does not grow by the stride alone.
          {"(x: f32[1,1,2,3]) { y = ConvTranspose(x, f32[1,1,3,3]{1}, strides=[2,2]) return y }",
           ""}},
