@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "compile/near_names.hpp"
 #include "compile/why_float.hpp"
+#include "place/units.hpp"
 #include "quantize/select.hpp"
 
 namespace longshore::compile {
@@ -19,19 +20,9 @@ bool wants(const std::vector<Reason>& reasons, Wanted::Kind kind) {
   return std::ranges::any_of(reasons, [&](const Reason& r) { return r.wanted.kind == kind; });
 }
 
-bool has_codes(const Graph& g, const std::vector<ValueId>& list) {
-  return std::ranges::any_of(list,
-                             [&](ValueId v) { return v != no_value && g[v].type.quantised(); });
-}
-
-/// Codes on one side and floats on the other, which no NPU turns into each other.
-bool is_border(const Graph& g, const Node& n) {
-  return n.op->quant == Quant::recode && has_codes(g, n.inputs) != has_codes(g, n.outputs);
-}
-
 /// What a border is there for.
 Reason border_reason(const Graph& g, const Node& n) {
-  const bool enters = has_codes(g, n.outputs);
+  const bool enters = n.output() != no_value && g[n.output()].type.quantised();
   const ValueId v = enters ? n.input(0) : n.output();
   const bool outer =
       enters ? g.def(v) == nullptr : std::ranges::find(g.outputs, v) != g.outputs.end();

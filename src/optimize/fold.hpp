@@ -32,29 +32,6 @@ inline std::optional<std::vector<float>> per_channel(const Match& m, ValueId v,
   return values;
 }
 
-/// x * factor[c] + offset[c], by channel.
-struct Scaled {
-  std::vector<double> factor, offset;
-};
-/// What a BatchNormalization that does not train does, where its numbers are constants, one of each
-/// for every channel.
-inline std::optional<Scaled> batch_norm(const Match& m, const Node& n) {
-  const auto scale = floats(m, n.input(1)), shift = floats(m, n.input(2)),
-             mean = floats(m, n.input(3)), variance = floats(m, n.input(4));
-  if (!scale || !shift || !mean || !variance) return {};
-  const std::size_t channels = scale->size();
-  if (shift->size() != channels || mean->size() != channels || variance->size() != channels)
-    return {};
-  const double epsilon = n.attributes.real("epsilon", 1e-5f);
-  Scaled out;
-  for (std::size_t c = 0; c < channels; c++) {
-    const double k = (*scale)[c] / std::sqrt((*variance)[c] + epsilon);
-    out.factor.push_back(k);
-    out.offset.push_back((*shift)[c] - (*mean)[c] * k);
-  }
-  return out;
-}
-
 /// conv's weights times k[c] and its bias times k[c] plus b[c], as new constants of a copy.
 /// Nothing where weights or bias are no f32 constants.
 inline std::optional<Node> scaled_conv(Match& m, const Node& conv, const std::vector<double>& k,

@@ -236,20 +236,11 @@ class Chooser {
     }
   }
 
-  /// Where codes become floats or floats codes: no NPU takes that.
-  bool is_border(const Node& n) const {
-    const auto codes = [&](const std::vector<ValueId>& list) {
-      return std::ranges::any_of(
-          list, [&](ValueId v) { return v != no_value && g_[v].type.quantised(); });
-    };
-    return codes(n.inputs) != codes(n.outputs);
-  }
-
   /// Neighbours that the NPU cannot run, for advice: at most two.
   std::string kept_on_cpu(std::size_t i) const {
     std::vector<std::size_t> found;
     const auto look = [&](std::size_t k) {
-      if (!can(k) && found.size() < 2 && !is_border(g_.nodes[k]) &&
+      if (!can(k) && found.size() < 2 && !is_border(g_, g_.nodes[k]) &&
           std::ranges::find(found, k) == found.end())
         found.push_back(k);
     };
@@ -271,6 +262,14 @@ class Chooser {
 };
 
 }  // namespace
+
+bool is_border(const Graph& g, const Node& n) {
+  const auto codes = [&](const std::vector<ValueId>& list) {
+    return std::ranges::any_of(list,
+                               [&](ValueId v) { return v != no_value && g[v].type.quantised(); });
+  };
+  return n.op->quant == Quant::recode && codes(n.inputs) != codes(n.outputs);
+}
 
 void choose_units(Placement& p, const PlaceOptions& options) { Chooser(p, options).run(); }
 

@@ -8,4 +8,7 @@ namespace longshore {
 /// the options say so. Throws for a node that is forced to an NPU which cannot run it.
 void choose_units(Placement&, const PlaceOptions&);
 
+/// Codes on one side and floats on the other, which no NPU turns into each other.
+bool is_border(const Graph&, const Node&);
+
 }  // namespace longshore

@@ -1,5 +1,6 @@
-#include "optimize/fold.hpp"
 #include "change/change.hpp"
+#include "optimize/fold.hpp"
+#include "optimize/passes/rearrange.hpp"
 #include "tensor/window.hpp"
 
 namespace longshore::changes {
@@ -32,8 +33,6 @@ std::optional<std::int64_t> smallest(const std::vector<Axis>& axes, const Obstac
   return {};
 }
 
-ValueId add_ints(Match& m, const Ints& values) { return m.add_constant(make_ints(values)); }
-
 /// The input with zeros before it and after it, or without its end, as long as the outputs look.
 ValueId fitted(Match& m, ValueId x, const std::vector<Axis>& axes) {
   Ints ends, spatial, pads(4 + 2 * axes.size());
@@ -47,9 +46,9 @@ ValueId fitted(Match& m, ValueId x, const std::vector<Axis>& axes) {
     padded = padded || pads[2 + i] + pads[4 + axes.size() + i] > 0;
   }
   if (cut)
-    x = m.add("Slice",
-              {x, add_ints(m, Ints(axes.size(), 0)), add_ints(m, ends), add_ints(m, spatial)});
-  return padded ? m.add("Pad", {x, add_ints(m, pads)}) : x;
+    x = m.add("Slice", {x, passes::add_integers(m, Ints(axes.size(), 0)),
+                        passes::add_integers(m, ends), passes::add_integers(m, spatial)});
+  return padded ? m.add("Pad", {x, passes::add_integers(m, pads)}) : x;
 }
 
 /// Neighbours become channels, the place in the block outermost.
@@ -61,11 +60,8 @@ ValueId blocks(Match& m, ValueId x, const std::vector<Axis>& axes, std::int64_t 
     return m.add("SpaceToDepth", {x}, std::move(a));
   }
   const std::int64_t count = axes[0].length() / factor;
-  x = m.add("Reshape", {x, add_ints(m, {batch, channels, count, factor})});
-  Attributes a;
-  a.set("perm", Ints{0, 3, 1, 2});
-  x = m.add("Transpose", {x}, std::move(a));
-  return m.add("Reshape", {x, add_ints(m, {batch, factor * channels, count})});
+  x = passes::transposed(m, passes::reshaped(m, x, {batch, channels, count, factor}), {0, 3, 1, 2});
+  return passes::reshaped(m, x, {batch, factor * channels, count});
 }
 
 /// Weights [out][block row][block column][channel][row][column]; taps beyond the kernel are 0.

@@ -1,17 +1,15 @@
-#include "optimize/fold.hpp"
+#include "optimize/passes/batch_norm.hpp"
 
 namespace longshore::passes {
 namespace {
 
 bool rewrite(Match& m) {
   const Node& n = m.node();
-  if (!m.is("BatchNormalization") || n.attributes.integer("training_mode")) return false;
-  for (std::size_t i = 1; i < n.outputs.size(); i++)
-    if (n.outputs[i] != no_value) return false;
+  const std::optional<Scaled> scaled = batch_norm(m, n);
+  if (!scaled) return false;
   const TensorType& x = m.type(n.inputs[0]);
-  if (!x.ranked || x.rank() < 3 || x.rank() > 4 || x.dtype != DType::f32) return false;
-  const auto scaled = batch_norm(m, n);
-  if (!scaled || !x.dims[1].known()) return false;
+  if (!x.ranked || x.rank() < 3 || x.rank() > 4 || x.dtype != DType::f32 || !x.dims[1].known())
+    return false;
   const auto channels = static_cast<std::int64_t>(scaled->factor.size());
   if (x.dims[1].value != channels) return false;
   std::vector<float> weights, bias;

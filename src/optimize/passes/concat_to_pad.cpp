@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ir/pass.hpp"
+#include "optimize/passes/rearrange.hpp"
 
 namespace longshore::passes {
 namespace {
@@ -42,11 +42,10 @@ bool rewrite(Match& m) {
     (computed ? after : before) += m.constant(n.inputs[i])->shape[static_cast<int>(axis)];
   }
   if (!computed || !fill) return false;
-  std::vector<std::int64_t> pads(2 * static_cast<std::size_t>(y.rank()));
+  Ints pads(2 * static_cast<std::size_t>(y.rank()));
   pads[axis] = before;
   pads[static_cast<std::size_t>(y.rank()) + axis] = after;
-  const ValueId amounts = m.add_constant(
-      make_tensor<std::int64_t>(DType::i64, Shape{static_cast<std::int64_t>(pads.size())}, pads));
+  const ValueId amounts = add_integers(m, pads);
   m.replace(n.outputs[0],
             m.add("Pad", {n.inputs[*computed], amounts, m.add_constant(std::move(*fill))}));
   return true;

@@ -1,17 +1,13 @@
-#include "optimize/fold.hpp"
+#include "optimize/passes/batch_norm.hpp"
 
 namespace longshore::passes {
 namespace {
 
 bool rewrite(Match& m) {
   const Node& n = m.node();
-  if (!m.is("BatchNormalization") || n.attributes.integer("training_mode")) return false;
-  for (std::size_t i = 1; i < n.outputs.size(); i++)
-    if (n.outputs[i] != no_value) return false;
-  const Node* conv = sole_conv(m, n.inputs[0]);
-  if (!conv) return false;
   const std::optional<Scaled> scaled = batch_norm(m, n);
-  if (!scaled || static_cast<std::int64_t>(scaled->factor.size()) != out_channels(m, *conv))
+  const Node* conv = scaled ? sole_conv(m, n.inputs[0]) : nullptr;
+  if (!conv || static_cast<std::int64_t>(scaled->factor.size()) != out_channels(m, *conv))
     return false;
   std::optional<Node> folded = scaled_conv(m, *conv, scaled->factor, scaled->offset);
   if (!folded) return false;

@@ -6,13 +6,12 @@
 
 namespace longshore::passes {
 
-inline ValueId add_integers(Match& m, const std::vector<std::int64_t>& values) {
-  return m.add_constant(make_tensor<std::int64_t>(
-      DType::i64, Shape{static_cast<std::int64_t>(values.size())}, values));
+inline ValueId add_integers(Match& m, const Ints& values) {
+  return m.add_constant(make_ints(values));
 }
 
 /// v with these dims; 0 keeps the dim at its place.
-inline ValueId reshaped(Match& m, ValueId v, const std::vector<std::int64_t>& dims) {
+inline ValueId reshaped(Match& m, ValueId v, const Ints& dims) {
   return m.add("Reshape", {v, add_integers(m, dims)});
 }
 
