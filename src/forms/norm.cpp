@@ -46,8 +46,8 @@ std::int64_t slot_bytes(const FormNode& n, std::size_t, const Tiling&, const Mac
   return 2 * static_cast<std::int64_t>(sizeof(float)) * n.out.c;
 }
 
-double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return element_cycles(m, vector_unit::norm, t);
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  return element_cycles(n, m, vector_unit::norm, t);
 }
 
 /// A bias that is absent is 0: adding it changes no code.

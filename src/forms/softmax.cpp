@@ -17,8 +17,8 @@ std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machi
   return sizeof(SoftmaxTable);
 }
 
-double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return element_cycles(m, vector_unit::softmax, t);
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  return element_cycles(n, m, vector_unit::softmax, t);
 }
 
 std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
