@@ -37,10 +37,10 @@ NET = """net (x: f32[1, 3, 32, 32]) {
 }
 """
 WIDE = """wide (x: f32[1, 4, 48, 64]) {
-  t = Transpose(x, perm=[0, 1, 3, 2])
-  m = MatMul(x, t)
-  c = Conv(m, f32[8, 4, 3, 3]{0.1}, pads=[1, 1, 1, 1])
-  y = Conv(c, f32[16, 8, 3, 3]{0.1}, pads=[1, 1, 1, 1])
+  c = Conv(x, f32[8, 4, 3, 3]{0.1}, pads=[1, 1, 1, 1])
+  t = Transpose(c, perm=[0, 1, 3, 2])
+  m = MatMul(c, t)
+  y = Conv(m, f32[16, 8, 3, 3]{0.1}, pads=[1, 1, 1, 1])
   return y
 }
 """
