@@ -284,6 +284,74 @@ TEST(WideCodes, TableRequantisePoolReduce) {
   }
 }
 
+// docs/numbers.md: entries 2^k codes apart until they reach 16, lines between them; and float's
+// shares but for what the chords of exp leave, h^2 / 8 of it with h = 2^k * scale.
+TEST(WideCodes, SoftmaxFollowsTheFormulaAndIsNearFloat) {
+  std::mt19937 rng(seed());
+  for (const auto& [scale, k] : {std::pair(0.0005f, 6), {0.01f, 2}, {0.00001f, 7}, {0.2f, 0}}) {
+    const std::int64_t count = 50;
+    const Graph g =
+        parse(fmt::format("(x: i16[2,{0}] q({1:.9g}, 0)) {{ y: i16[2,{0}] q("
+                          "0.000030517578125, 0) = Softmax(x) return y }}",
+                          count, scale));
+    std::vector<std::int16_t> x;
+    for (std::int64_t i = 0; i < 2 * count; i++)
+      x.push_back(static_cast<std::int16_t>(i < count ? rng() : rng() % 3000));
+    const Tensor y =
+        evaluate(g, std::vector{make_tensor<std::int16_t>(DType::i16, Shape{2, count}, x)})[0];
+    const double s = static_cast<double>(scale), h = s * (1 << k);
+    const auto entry = [&](std::int64_t i) { return std::llrint(8388608.0 * std::exp(-i * h)); };
+    for (std::int64_t r = 0; r < 2; r++) {
+      const std::int16_t* row = x.data() + r * count;
+      const int most = *std::max_element(row, row + count);
+      const auto e = [&](std::int64_t c) -> std::int64_t {
+        const std::int64_t d = most - row[c], i = d >> k, p = d - (i << k);
+        if (i > 512 || (i == 512 && p > 0)) return 0;
+        if (i == 512) return entry(512);
+        return entry(i) - static_cast<std::int64_t>(std::floor(
+                              static_cast<double>((entry(i) - entry(i + 1)) * p) / (1 << k) + 0.5));
+      };
+      std::int64_t sum = 0;
+      double real_sum = 0;
+      for (std::int64_t c = 0; c < count; c++)
+        sum += e(c), real_sum += std::exp((row[c] - most) * s);
+      for (std::int64_t c = 0; c < count; c++) {
+        const int got = y.values<std::int16_t>()[static_cast<std::size_t>(r * count + c)];
+        const auto share = static_cast<float>(static_cast<double>(e(c)) / static_cast<double>(sum));
+        ASSERT_EQ(got, quantise(share, 1.0f / 32768, 0, -32768, 32767)) << scale << " " << r;
+        const double exact = 32768 * std::exp((row[c] - most) * s) / real_sum;
+        ASSERT_NEAR(got, std::min(exact, 32767.0), 1 + exact * h * h / 4) << scale << " " << r;
+      }
+    }
+  }
+}
+
+// docs/numbers.md, in double from the codes: float's roundings are below a code.
+TEST(WideCodes, NormalisationIsThatOfTheNumbers) {
+  std::mt19937 rng(seed());
+  for (const bool mean : {true, false}) {
+    const std::int64_t count = 300;
+    const Graph g = parse(fmt::format(
+        "(x: i16[1,{0}] q(0.0003, 0)) {{ y: i16[1,{0}] q(0.0002, 0) = {1}(x, f32[{0}]{{1.5}}{2}) "
+        "return y }}",
+        count, mean ? "LayerNormalization" : "RMSNormalization",
+        mean ? fmt::format(", f32[{}]{{0.25}}", count) : ""));
+    std::vector<std::int16_t> x;
+    for (std::int64_t i = 0; i < count; i++) x.push_back(static_cast<std::int16_t>(rng()));
+    const Tensor y =
+        evaluate(g, std::vector{make_tensor<std::int16_t>(DType::i16, Shape{1, count}, x)})[0];
+    double average = 0, spread = 0;
+    for (std::int16_t q : x) average += mean ? 0.0003 * q / count : 0;
+    for (std::int16_t q : x) spread += (0.0003 * q - average) * (0.0003 * q - average) / count;
+    for (std::int64_t i = 0; i < count; i++) {
+      const auto at = static_cast<std::size_t>(i);
+      const double want =
+          1.5 * (0.0003 * x[at] - average) / std::sqrt(spread + 1e-5) + (mean ? 0.25 : 0);
+      ASSERT_NEAR(y.values<std::int16_t>()[at], std::clamp(want / 0.0002, -32768.0, 32767.0), 0.6);
+    }
+  }
+}
+
 /// The net with 16-bit activations: finer steps, around zero.
 Graph widened(Graph g) {
   for (Value& v : g.values) {
