@@ -140,6 +140,18 @@ TEST(WideCodes, TakeTheirPartOfTheArraysRate) {
   EXPECT_EQ(compute_cycles(m, c) - 7, 4 * bytes);
 }
 
+TEST(WideCodes, CostTheEnergyOfTheirPasses) {
+  Machine m = bench(0).machine;
+  m.mac_pj = 2;
+  Conv c;
+  c.in_c = 64, c.out_c = 64;
+  const Instruction bytes{Queue::mac, 0, no_index, c};
+  c.in.dtype = DType::i16;
+  const Instruction wide{Queue::mac, 0, no_index, c};
+  EXPECT_DOUBLE_EQ(energy_nj(m, bytes), 64 * 64 * 2 * 1e-3);
+  EXPECT_DOUBLE_EQ(energy_nj(m, wide), 64 * 64 * 2 / 0.5 * 1e-3);
+}
+
 TEST(WideCodes, InstructionsRefuseWhatTheMachineDoesNotMultiply) {
   const auto refusal = [](const Machine& m, const Conv& c) {
     return std::string(check(m, {0, 0}, {Queue::mac, 0, no_index, c}).text());
@@ -350,17 +362,6 @@ TEST(WideCodes, NormalisationIsThatOfTheNumbers) {
       ASSERT_NEAR(y.values<std::int16_t>()[at], std::clamp(want / 0.0002, -32768.0, 32767.0), 0.6);
     }
   }
-}
-
-/// The net with 16-bit activations: finer steps, around zero.
-Graph widened(Graph g) {
-  for (Value& v : g.values) {
-    if (!v.type.quantised() || v.constant.present() || v.type.dtype != DType::i8) continue;
-    v.type.dtype = DType::i16;
-    v.type.quant.scale[0] /= 200;
-    v.type.quant.zero_point[0] = 0;
-  }
-  return g;
 }
 
 TEST(WideCodes, RandomNetsRunExactly) {
