@@ -282,7 +282,12 @@ std::string_view precision_name(const Graph& g) {
   const bool wide = std::ranges::any_of(g.values, [](const Value& v) {
     return v.type.quantised() && !v.constant.present() && size_bytes(v.type.dtype) == 2;
   });
-  return wide ? "int16" : "int8";
+  const bool weights = std::ranges::any_of(g.nodes, [&](const Node& n) {
+    const std::optional<std::size_t> at = n.op->schema.weights();
+    const Tensor* w = at ? g.constant(n.input(*at)) : nullptr;
+    return w && w->dtype == DType::i16;
+  });
+  return wide ? weights ? "int16x16" : "int16" : "int8";
 }
 
 void prove(const Program& p, std::string_view which) {

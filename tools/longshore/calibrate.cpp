@@ -128,7 +128,8 @@ std::vector<Source> open_sources(const Graph& g, const std::vector<std::string>&
 NodePrecision node_precision(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0)
-    fail(Code::bad_argument, "--node-precision ", text, ": expected NAME=int8 or NAME=int16");
+    fail(Code::bad_argument, "--node-precision ", text,
+         ": expected NAME=int8, NAME=int16 or NAME=int16x16");
   return {text.substr(0, equals), precision_of(std::string_view(text).substr(equals + 1))};
 }
 
@@ -137,11 +138,13 @@ NodePrecision node_precision(const std::string& text) {
 Precision precision_of(std::string_view name) {
   if (name == "int8") return Precision::w8a8;
   if (name == "int16") return Precision::w8a16;
+  if (name == "int16x16") return Precision::w16a16;
   if (name == "fp16")
     fail(Code::unsupported,
          "fp16: no instruction of an NPU takes half-precision tiles and no kernel computes in "
-         "half precision yet; int8 and int16 are there");
-  fail(Code::bad_argument, "a precision of int8 or int16 is expected, found '", name, "'");
+         "half precision yet; int8, int16 and int16x16 are there");
+  fail(Code::bad_argument, "a precision of int8, int16 or int16x16 is expected, found '", name,
+       "'");
 }
 
 int thread_count(int threads) {
@@ -182,17 +185,19 @@ void add_calibrate_options(CommandLine& app, CalibrateOptions& o) {
                  "A node's name, an output's name or an operator that stays float")
       .one_at_a_time()
       .group(group);
-  app.add_option("--node-precision", o.node_precisions,
-                 "NAME=int8 or NAME=int16: of a node, an output's node or an operator")
+  app.add_option(
+         "--node-precision", o.node_precisions,
+         "NAME=int8, NAME=int16 or NAME=int16x16: of a node, an output's node or an operator")
       .one_at_a_time()
       .group(group);
 }
 
 void add_precision_option(CommandLine& app, CalibrateOptions& o) {
-  app.add_option("--precision", o.precision,
-                 "int8, or int16: activations of 16 bits beside weights of 8 (fp16 is refused: it "
-                 "is not there yet)")
-      .one_of({"int8", "int16", "fp16"})
+  app.add_option(
+         "--precision", o.precision,
+         "int8; int16: activations of 16 bits beside weights of 8; int16x16: both of 16 (fp16 is "
+         "refused: it is not there yet)")
+      .one_of({"int8", "int16", "int16x16", "fp16"})
       .group("Quantisation");
 }
 

@@ -38,8 +38,8 @@ void add_on_option(CommandLine& app, std::string& on) {
 
 void add_engine_options(CommandLine& app, EngineOptions& o) {
   add_model_options(app, o.model);
-  app.add_option("--precision", o.precision, "float32, int8 or int16; as the file has it")
-      .one_of({"float32", "int8", "int16"});
+  app.add_option("--precision", o.precision, "float32, int8, int16 or int16x16; as the file has it")
+      .one_of({"float32", "int8", "int16", "int16x16"});
   app.add_option("--threads", o.threads, "As many as the process may use").range(1, 256);
   add_on_option(app, o.on);
   add_calibrate_options(app, o.calibrate);

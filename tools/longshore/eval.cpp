@@ -213,7 +213,7 @@ int run(const Options& o) {
     if (o.report) std::cerr << print(report);
   } else if (!o.calibrate.sources.empty()) {
     warn(was_quantised ? "--calibrate changes nothing: the model came quantised"
-                       : "--calibrate changes nothing without --precision int8 or int16");
+                       : "--calibrate changes nothing without --precision int8, int16 or int16x16");
   }
   const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, on),
                            o.compare ? engine_for(plain, on == "sim" ? "cpu" : on) : MakeEngine{});
@@ -258,8 +258,9 @@ std::function<int()> setup(CommandLine& app) {
                  "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")
       .required();
   add_on_option(app, o->on);
-  app.add_option("--precision", o->precision, "float32, int8 or int16; as the file has it")
-      .one_of({"float32", "int8", "int16"});
+  app.add_option("--precision", o->precision,
+                 "float32, int8, int16 or int16x16; as the file has it")
+      .one_of({"float32", "int8", "int16", "int16x16"});
   app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")
       .positive();
   app.add_option("--threads", o->threads, "As many as there are cores").positive();
