@@ -88,7 +88,9 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   for (std::size_t i = 0; i < n.node.inputs.size(); i++) {
     const ValueId v = n.node.input(i);
     if (v == no_value) continue;
-    if (joins && !(n.type(v).quant == n.type(n.result()).quant)) rescale_limits(n, v, unit, out);
+    const bool same =
+        n.type(v).quant == n.type(n.result()).quant && n.type(v).dtype == n.type(n.result()).dtype;
+    if (joins && !same) rescale_limits(n, v, unit, out);
     if (joins && n.graph.constant(v))
       out.value(str("'", n.graph[v].name, "'"), "a constant", "computed");
     if (!joins && static_cast<int>(i) != n.spec.data && !n.graph.constant(v))
