@@ -1,5 +1,6 @@
 // Neighbouring layers that hand each other stripes of rows in SRAM, so that what lies between them
-// is neither stored nor loaded. Rows that two stripes need are computed for both.
+// is neither stored nor loaded, or that share the stripes of an input. Rows that two stripes need
+// are computed for both.
 #include <map>
 
 #include "plan/stripes.hpp"
@@ -7,9 +8,7 @@
 namespace longshore::plan {
 namespace {
 
-using forms::Operand;
-
-constexpr std::size_t most_layers = 4;
+constexpr std::size_t most_layers = 8;
 /// Of the numbers of stripes that fit into the SRAM so many are timed, the smallest first.
 constexpr int most_timed = 2;
 /// Less than this part of the time is not worth a plan that is harder to read.
@@ -17,12 +16,21 @@ constexpr double least_gain = 0.005;
 
 class Cascader {
  public:
-  Cascader(Plan& plan, const Grouping& grouping, const Uses& uses, const TaskTimer& time,
-           std::uint32_t cores)
-      : plan_(plan), grouping_(grouping), uses_(uses), time_(time), cores_(cores) {}
+  Cascader(Plan& plan, const Grouping& grouping, const PlanOptions& options, std::uint32_t cores)
+      : plan_(plan),
+        time_(options.time),
+        rules_{options.cascade, options.horizontal},
+        cores_(cores),
+        buffers_(buffer_uses(plan)) {
+    joined_.assign(plan.layers.size(), false);
+    for (std::size_t i = 0; i + 1 < grouping.steps.size(); i++) {
+      const Grouping::Step &a = grouping.steps[i], &b = grouping.steps[i + 1];
+      if (a.npu && b.npu && b.index == a.index + 1)
+        joined_[b.index] = in_stripes(plan.layers[a.index]) && in_stripes(plan.layers[b.index]);
+    }
+  }
 
   std::vector<ChosenCascade> run() {
-    find_links();
     // The best way to cut the layers up to each one, from the front.
     const std::size_t n = plan_.layers.size();
     std::vector<double> gain(n + 1);
@@ -31,7 +39,7 @@ class Cascader {
       gain[last + 1] = gain[last];
       for (std::size_t length = 2; length <= most_layers && length <= last + 1; length++) {
         const std::size_t first = last + 1 - length;
-        if (!links_[first + 1]) break;
+        if (!joined_[first + 1]) break;
         std::optional<ChosenCascade> c = best(first, last);
         if (!c || gain[first] + c->gain_ns <= gain[last + 1]) continue;
         gain[last + 1] = gain[first] + c->gain_ns;
@@ -52,34 +60,6 @@ class Cascader {
   }
 
  private:
-  /// For each layer the operand of its head that the layer before it makes, if that can stay in
-  /// SRAM.
-  void find_links() {
-    links_.assign(plan_.layers.size(), {});
-    for (std::size_t i = 0; i + 1 < grouping_.steps.size(); i++) {
-      const Grouping::Step &a = grouping_.steps[i], &b = grouping_.steps[i + 1];
-      if (a.npu && b.npu && b.index == a.index + 1) links_[b.index] = link(a.index, b.index);
-    }
-  }
-
-  std::optional<std::size_t> link(std::size_t a, std::size_t b) const {
-    const Layer &from = plan_.layers[a], &to = plan_.layers[b];
-    const Stage &last = from.stages.back(), &head = to.stages.front();
-    const ValueId v = layer_result(plan_, from);
-    if (!in_stripes(from) || !in_stripes(to) || form_node(plan_, head).data() != v ||
-        plan_.aliases[index(v)].parent != no_value || uses_.nodes[index(v)].size() != 1 ||
-        uses_.output[index(v)] || uses_.captured[index(v)] ||
-        last.out != *forms::extent_of(plan_.placement.graph[v]))
-      return {};
-    for (std::size_t i = 0; i < head.operands.size(); i++) {
-      const StageOperand& o = head.operands[i];
-      if (o.what.source == Operand::Source::value && o.what.input == head.spec.data &&
-          o.extent == last.out)
-        return i;
-    }
-    return {};
-  }
-
   bool in_stripes(const Layer& l) const {
     const Stage& head = l.stages.front();
     const forms::TileRules r =
@@ -105,14 +85,12 @@ class Cascader {
   }
 
   std::optional<ChosenCascade> best(std::size_t first, std::size_t last) {
+    const std::optional<Links> links = find_links(plan_, buffers_, first, last, rules_);
+    if (!links) return {};
     const std::span<const Layer> layers =
         std::span(std::as_const(plan_.layers)).subspan(first, last + 1 - first);
     double compute = 0;
-    std::vector<std::size_t> links;
-    for (std::size_t k = first; k <= last; k++) {
-      compute += std::max(plan_.layers[k].time.mac, plan_.layers[k].time.vector);
-      links.push_back(k == first ? 0 : *links_[k]);
-    }
+    for (const Layer& l : layers) compute += std::max(l.time.mac, l.time.vector);
     const double plain = plain_ns(first, last);
     if (compute > (1 - least_gain) * plain) return {};
     std::optional<ChosenCascade> best;
@@ -125,7 +103,7 @@ class Cascader {
       for (const StripeCut& cut :
            {StripeCut{n, 1, 1, cores_}, StripeCut{n, 2, 1, cores_}, StripeCut{n, 2, 2, cores_}}) {
         if (cut.turns > 1 && n == cores_) continue;
-        std::optional<Stripes> built = fit_stripes(plan_, layers, links, cut);
+        std::optional<Stripes> built = fit_stripes(plan_, layers, *links, cut);
         if (!built) continue;
         fits = true;
         const double gain = plain - time_(plan_, built->layers, built->tasks, false).total;
@@ -134,6 +112,7 @@ class Cascader {
             {first, last, static_cast<std::size_t>(n), static_cast<std::uint32_t>(built->bytes)},
             std::move(built->layers),
             std::move(built->tasks),
+            links->gone,
             gain};
       }
       timed += fits;
@@ -142,19 +121,19 @@ class Cascader {
   }
 
   Plan& plan_;
-  const Grouping& grouping_;
-  const Uses& uses_;
   const TaskTimer& time_;
+  const ShareRules rules_;
   const std::uint32_t cores_;
-  std::vector<std::optional<std::size_t>> links_;
+  const std::vector<BufferUses> buffers_;
+  std::vector<bool> joined_;             // by layer: with the one before
   std::map<std::size_t, double> pairs_;  // by first layer
 };
 
 }  // namespace
 
-std::vector<ChosenCascade> choose_cascades(Plan& plan, const Grouping& grouping, const Uses& uses,
-                                           const TaskTimer& time, std::uint32_t cores) {
-  return Cascader(plan, grouping, uses, time, cores).run();
+std::vector<ChosenCascade> choose_cascades(Plan& plan, const Grouping& grouping,
+                                           const PlanOptions& options, std::uint32_t cores) {
+  return Cascader(plan, grouping, options, cores).run();
 }
 
 }  // namespace longshore::plan
