@@ -20,7 +20,6 @@ Comparison cores(const std::string& what, const Net& net, const std::vector<Net:
   const auto ms = [&](const std::string& count, std::vector<std::string> off) {
     std::vector<std::string> set = wide;
     set.push_back("cores=" + count);
-    off.push_back("cascades");  // half of the planning, for 4 % of the time
     return npu_ms({.graph = net.text(outputs),
                    .target = "rk3588-3cores-like",
                    .set = set,

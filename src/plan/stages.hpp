@@ -48,9 +48,8 @@ struct ChosenCascade {
   std::vector<Layer> layers;
   std::vector<TileTask> tasks;
   std::vector<std::uint32_t> gone;  // buffers that are only in SRAM now
-  double gain_ns = 0;               // against the same layers one after the other
 };
-std::vector<ChosenCascade> choose_cascades(Plan&, const Grouping&, const PlanOptions&,
+std::vector<ChosenCascade> choose_cascades(const Plan&, const Grouping&, const PlanOptions&,
                                            std::uint32_t cores);
 
 }  // namespace longshore::plan

@@ -224,15 +224,27 @@ class Striper {
     }
     const auto alignment = static_cast<std::uint64_t>(sram_alignment(m_));
     const Arena arena = plan_arena(buffers, alignment);
-    for (std::size_t i = 0;
-         i < std::min<std::size_t>(cut.turns, (stripes_.size() + cut.cores - 1) / cut.cores); i++) {
+    const std::size_t most_turns = (stripes_.size() + cut.cores - 1) / cut.cores;
+    for (std::size_t i = 0; i < std::min(cut.turns, most_turns); i++) {
       for (std::size_t t = 0; t < kept.size(); t++)
         kept[t].addresses.push_back(static_cast<std::uint32_t>(at + arena.offsets[t]));
       at += (arena.bytes + alignment - 1) / alignment * alignment;
     }
+    // What is loaded comes while the stripe before is at work.
+    for (std::size_t t = 0; t < kept.size(); t++)
+      if (cut.turns == 1 && most_turns > 1 && is_loaded(t)) {
+        kept[t].addresses.push_back(static_cast<std::uint32_t>(at));
+        at += (buffers[t].bytes + alignment - 1) / alignment * alignment;
+      }
     out.bytes = at;
     if (at <= plan_.sram_bytes) tasks(out, kept, cut);
     return out;
+  }
+
+  bool is_loaded(std::size_t t) const {
+    return std::ranges::any_of(links_.loads, [&](const SharedLoad& l) {
+      return links_.operands[l.layer][l.operand]->tensor == t;
+    });
   }
 
   Kept keep(std::size_t t) const {
