@@ -35,8 +35,7 @@ void AccessLog::add(const Region& region, int engine, std::int32_t at) {
   if (region.empty()) return;
   Engine& e = engines_[static_cast<std::size_t>(engine)];
   const std::uint64_t end = region.end();
-  if (e.accesses.size() % block_size == 0)
-    e.blocks.push_back({region.address, end, region.write});
+  if (e.accesses.size() % block_size == 0) e.blocks.push_back({region.address, end, region.write});
   e.accesses.push_back({region, end, at});
   Block& b = e.blocks.back();
   b = {std::min(b.from, region.address), std::max(b.to, end), b.write || region.write};

@@ -136,8 +136,8 @@ class Cascader {
   /// Sets `with_next`.
   void rate(End& end) const {
     const Cascade& c = end.piece.what;
-    end.with_next = cost_before(c.first) +
-                    in_turn({before(c.first), &end.piece, behind(c.last)}).total;
+    end.with_next =
+        cost_before(c.first) + in_turn({before(c.first), &end.piece, behind(c.last)}).total;
   }
 
   /// Below what `rate` says of a piece of these layers: each engine's work, less the bytes that

@@ -57,9 +57,7 @@ class Nest {
     return {std::max(lowest, floor(from - span, loop.stride) + 1),
             std::min(loop.count, floor(to - 1, loop.stride) + 1)};
   }
-  static std::int64_t floor(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b < 0 ? 1 : 0);
-  }
+  static std::int64_t floor(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
   /// Loops of `a` from `i` on, which begin at 0, and those of `b` from `j` on, at `by`.
   static bool meet(const Nest& a, int i, const Nest& b, int j, std::int64_t by) {
