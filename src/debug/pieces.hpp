@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lower/lower.hpp"
+#include "program/region.hpp"
 #include "program/access.hpp"
 #include "program/instructions/dma.hpp"
 #include "sim/schedule.hpp"

@@ -47,8 +47,8 @@ Session::Session(const Program& program, Host& host, Pieces pieces, Values want)
   for (const Piece& piece : pieces_.pieces) {
     made_[piece.tensor].tiles++;
     for (const Effect& w : piece.writers)
-      pieces_by_writer_[{w.engine, w.index}].push_back(missing_.size());
-    missing_.push_back(static_cast<std::uint32_t>(piece.writers.size()));
+      pieces_by_writer_[{w.engine, w.index}].push_back(written_at_.size());
+    written_at_.emplace_back();
   }
 }
 
@@ -95,8 +95,11 @@ void Session::follow(const Instruction& i) {
   const Effect& e = trace()[position_].what;
   const auto found = pieces_by_writer_.find({e.engine, e.index});
   if (found == pieces_by_writer_.end()) return;
-  for (const std::size_t p : found->second)
-    if (--missing_[p] == 0) complete(pieces_.pieces[p]);
+  for (const std::size_t p : found->second) {
+    written_at_[p].push_back(position_ + 1);
+    if (written_at_[p].size() == pieces_.pieces[p].writers.size())
+      complete(pieces_.pieces[p], written_at_[p]);
+  }
 }
 
 void Session::follow(const Step& s) {
@@ -116,12 +119,11 @@ void Session::follow(const Step& s) {
   }
 }
 
-void Session::complete(const Piece& piece) {
+void Session::complete(const Piece& piece, std::span<const std::uint32_t> written_at) {
   Made& made = made_[piece.tensor];
   const Dma& d = *piece.store.operation.get_if<Dma>();
   const std::byte* sram = simulator_->memory().sram(piece.store.core).data();
   const auto& writers = sram_writers_[piece.store.core];
-  std::uint32_t last = 0;
   for (std::uint64_t i = 0; i < d.count[0]; i++)
     for (std::uint64_t j = 0; j < d.count[1]; j++)
       for (std::uint64_t k = 0; k < d.count[2]; k++)
@@ -131,12 +133,13 @@ void Session::complete(const Piece& piece) {
                               to = d.dram_address + i * d.dram_stride[0] + j * d.dram_stride[1] +
                                    k * d.dram_stride[2] + b;
           made.bytes.at(to) = sram[from];
-          made.writers[to] = writers[from];
-          last = std::max(last, writers[from]);
+          // A byte that a changed instruction leaves as it was is that one's fault.
+          const bool expected = std::ranges::find(written_at, writers[from]) != written_at.end();
+          made.writers[to] = expected ? writers[from] : written_at.back();
         }
   made.done++;
   const Followed& tensor = pieces_.tensors[piece.tensor];
-  Content content{piece.store.core, {}, "", last - 1};
+  Content content{piece.store.core, {}, "", written_at.back() - 1};
   for (const Region& r : regions_of(piece.store))
     if (r.write)
       content.text = tensor.name + box_of(r, tensor.shape, size_bytes(tensor.dtype));

@@ -96,7 +96,7 @@ class Session {
   const Instruction* instruction(std::uint32_t at) const;  // null: a step of the CPU
   void follow(const Instruction&);
   void follow(const Step&);
-  void complete(const Piece&);
+  void complete(const Piece&, std::span<const std::uint32_t> written_at);
   void add_content(Content);
   std::string text_of(const Instruction&) const;
 
@@ -111,7 +111,7 @@ class Session {
   int next_id_ = 1;
   std::vector<Made> made_;
   std::map<std::pair<EngineId, std::uint32_t>, std::vector<std::size_t>> pieces_by_writer_;
-  std::vector<std::uint32_t> missing_;  // of each piece: writers to come
+  std::vector<std::vector<std::uint32_t>> written_at_;  // of each piece, as Made::writers
   std::vector<std::vector<std::uint32_t>> sram_writers_;
   std::vector<std::uint32_t> value_time_;  // of each value of the program: written last at
   std::vector<std::uint64_t> semaphores_;
