@@ -30,17 +30,26 @@ Session::Session(const Program& program, Host& host, Pieces pieces, Values want)
       want_(std::move(want)),
       arena_(program.arena_bytes, NpuMemory::fresh_byte),
       sram_writers_(program.machine.cores, std::vector<std::uint32_t>(program.machine.sram_bytes)),
+      placed_(program.values.size()),
       value_time_(program.values.size()),
       semaphores_(program.machine.semaphores) {
   Result<Simulator> simulator = Simulator::create(program, {.trace = true});
   require(simulator.status());
   simulator_.emplace(std::move(*simulator));
   require(simulator_->start(arena_));
-  for (const ProgramValue& v : program.values) {  // what the CPU computes is followed as well
+  for (const Step& s : program.steps)
+    if (computes(s))
+      for (const std::uint32_t v : s.outputs)
+        if (v != no_index) placed_[v] = true;
+  for (std::size_t i = 0; i < program.values.size(); i++) {
+    const ProgramValue& v = program.values[i];
     const auto known = [&](const Followed& f) { return f.name == v.name; };
-    if (v.storage == Storage::arena && v.fixed_shape &&
-        std::ranges::none_of(pieces_.tensors, known))
+    const bool tapped = std::ranges::any_of(pieces_.tensors, known);
+    const bool fits = v.storage == Storage::arena && v.fixed_shape;
+    // What the CPU computes is followed as well.
+    if (fits && placed_[i] && !tapped)
       pieces_.tensors.push_back({v.name, v.dtype, v.shape, v.quantisation});
+    placed_[i] = fits && (placed_[i] || tapped);
   }
   for (const Followed& f : pieces_.tensors)
     made_.push_back({std::vector<std::byte>(f.bytes()), std::vector<std::uint32_t>(f.bytes())});
@@ -79,10 +88,10 @@ void Session::follow(const Instruction& i) {
     if (r.space == Space::arena) {
       for (std::size_t v = 0; v < program_.values.size(); v++) {
         const ProgramValue& value = program_.values[v];
-        if (value.storage == Storage::arena && r.address >= value.offset &&
-            r.end() <= value.offset + bytes_of(value))
+        if (placed_[v] && r.address >= value.offset && r.end() <= value.offset + bytes_of(value))
           value_time_[v] = position_ + 1;
       }
+      add_stored(i, r);
       continue;
     }
     each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
@@ -154,9 +163,35 @@ void Session::add_content(Content content) {
     if (old.core != content.core || !overlap(old.region, r)) return false;
     if (old.region.address >= r.address && old.region.end() <= r.end()) return true;
     old.partly = true;
-    return false;
+    bool left = false;  // a byte that nothing wrote since
+    each_run(old.region, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t b = begin; b < end && !left; b++)
+        left = sram_writers_[old.core][b] <= old.writer + 1;
+    });
+    return !left;
   });
   contents_.push_back(std::move(content));
+}
+
+/// What a store puts into the arena is what lay in SRAM.
+void Session::add_stored(const Instruction& i, const Region& to) {
+  Content stored{i.core, to, {}, position_};
+  for (const Region& r : regions_of(i))
+    if (r.space == Space::sram)
+      for (const Content& c : contents_)
+        if (c.core == i.core && !c.partly && overlap(c.region, r)) stored.text = c.text;
+  std::erase_if(stored_, [&](const Content& old) { return overlap(old.region, to); });
+  if (!stored.text.empty()) stored_.push_back(std::move(stored));
+}
+
+std::string Session::stored_in(const Region& r) const {
+  std::vector<std::string> texts;
+  for (const Content& c : stored_)
+    if (overlap(c.region, r) && std::ranges::find(texts, c.text) == texts.end())
+      texts.push_back(c.text);
+  std::string out;
+  for (const std::string& t : texts) out += (out.empty() ? "of " : ", ") + t;
+  return out;
 }
 
 std::string Session::text_of(const Instruction& i) const {
@@ -171,12 +206,15 @@ std::string Session::text_of(const Instruction& i) const {
     std::uint32_t time = 0;
     for (std::size_t v = 0; v < program_.values.size(); v++) {
       const ProgramValue& value = program_.values[v];
-      if (value.storage != Storage::arena || value_time_[v] <= time || r.address < value.offset ||
+      if (!placed_[v] || value_time_[v] <= time || r.address < value.offset ||
           r.end() > value.offset + bytes_of(value))
         continue;
       best = &value, time = value_time_[v];
     }
-    if (best == nullptr) return str("arena:", d->dram_address, layer);
+    if (best == nullptr) {
+      const std::string stored = stored_in(r);
+      return stored.empty() ? str("arena:", d->dram_address, layer) : stored;
+    }
     r.address -= best->offset;
     return best->name + box_of(r, best->shape, size_bytes(best->dtype));
   }
@@ -211,14 +249,17 @@ bool Session::touches(std::uint32_t at, const Stretch& stretch, bool reads) cons
 }
 
 const Break* Session::run() {
-  for (bool first = true; !ended(); first = false) {
-    if (!first)
-      for (const Break& b : breaks_) {
-        const bool stops = b.kind == Break::Kind::number ? b.number == position_
-                                                         : touches(position_, b.stretch, b.reads);
-        if (stops) return &b;
-      }
-    step();
+  const std::uint32_t from = position_;
+  for (; !ended(); step()) {
+    // Not where it stands already, unless it has not begun.
+    if (position_ == from && (from > 0 || stopped_at_start_)) continue;
+    for (const Break& b : breaks_) {
+      const bool stops = b.kind == Break::Kind::number ? b.number == position_
+                                                       : touches(position_, b.stretch, b.reads);
+      if (!stops) continue;
+      stopped_at_start_ = position_ == 0;
+      return &b;
+    }
   }
   return nullptr;
 }

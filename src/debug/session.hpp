@@ -98,6 +98,8 @@ class Session {
   void follow(const Step&);
   void complete(const Piece&, std::span<const std::uint32_t> written_at);
   void add_content(Content);
+  void add_stored(const Instruction&, const Region& to);
+  std::string stored_in(const Region&) const;
   std::string text_of(const Instruction&) const;
 
   const Program& program_;
@@ -109,13 +111,15 @@ class Session {
   std::uint32_t position_ = 0;
   std::vector<Break> breaks_;
   int next_id_ = 1;
+  bool stopped_at_start_ = false;  // a break did, so that `run` goes on
   std::vector<Made> made_;
   std::map<std::pair<EngineId, std::uint32_t>, std::vector<std::size_t>> pieces_by_writer_;
   std::vector<std::vector<std::uint32_t>> written_at_;  // of each piece, as Made::writers
   std::vector<std::vector<std::uint32_t>> sram_writers_;
+  std::vector<bool> placed_;               // a value of the program whose bytes are in the arena
   std::vector<std::uint32_t> value_time_;  // of each value of the program: written last at
   std::vector<std::uint64_t> semaphores_;
-  std::vector<Content> contents_;
+  std::vector<Content> contents_, stored_;  // of SRAM; of the arena, by stores
 };
 
 }  // namespace longshore::debug
