@@ -72,7 +72,7 @@ TEST(Debug, ABreakStopsBeforeTheInstructionThatWrites) {
     EXPECT_EQ(at.engine, 3u);
     EXPECT_EQ(at.index, c.pipeline.find<Table>(Queue::vector, tile));
     const std::byte before = s.memory({Space::sram, 0, 14336, 14337})[0];
-    if (tile == 0) EXPECT_EQ(before, NpuMemory::fresh_byte);
+    EXPECT_EQ(before == NpuMemory::fresh_byte, tile == 0);
     execute(s, "step");
     const auto want =
         std::to_string(static_cast<std::uint8_t>(c.pipeline.expected(c.host.input)[tile * 512]));

@@ -397,12 +397,16 @@ def test_debug(here):
     answers("it ends at quit", cli.run("debug", bundle, "--command", "where; quit; run"), ["at 0 ns"], never=["ended"])
     told = as_json(cli.run("debug", bundle, "--command", "step 3", "--command", "run; compare", "--json"))["commands"]
     check.that([c["command"] for c in told] == ["step 3", "run", "compare"] and told[0]["position"] == 3 and not told[0]["ended"] and told[2]["ended"], "JSON", told)
+    done = cli.run("debug", bundle, "--command", "step 3; semaphores; engines; run; semaphores; engines")
+    answers("waiting, and at the end nothing", done, ["mac[0] waits for 1", "mac: #", "all semaphores are 0, and nothing waits", "mac: done"])
+    watched = cli.run("debug", bundle, "--command", "break address sram:0+1; info breaks; run; delete 1; run")
+    answers("a watchpoint", watched, ["1  address sram:0+1", "next: #", "dma_in.0 dma", "break 1 deleted", "has ended"])
     script.write_text("where\nbreak layer three\n")
-    check.refuses("a bad line of a script", cli.run("debug", bundle, "--script", script), ["script.txt, line 2", "expected", "'three'"])
+    check.refuses("a bad line of a script", cli.run("debug", bundle, "--script", script), ["script.txt,line 2", "expected", "'three'"])
     check.refuses("a bad command", cli.run("debug", bundle, "--command", "jump"), ["--command 1", "continue", "'jump'"])
     check.refuses("a model", cli.run("debug", here / "chain.onnx", "--command", "run"), ["a bundle made by build expected"])
     found = 0
-    for seed in range(1, 31):
+    for seed in range(1, 61):
         done = cli.run("debug", bundle, "--inject", seed, "--command", "run; compare")
         changed = re.search(r"injected: (mac\[\d+\]) conv: (\w+)", done.stderr)
         wrong = re.search(r"^different: .*; written by #\d+ (\S+)", done.stdout, re.M)
