@@ -317,7 +317,6 @@ TEST(RandomPrograms, WatchedBytesChangeWhereTheDebuggerStops) {
       const std::vector<std::byte> before = look();
       walker.step();
       const bool changed = look() != before, stopped = stands && at == next;
-
       EXPECT_TRUE(stopped || !changed) << "net " << n << ", instruction " << at;
       changes += changed;
       stops += stopped;
