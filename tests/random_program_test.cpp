@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "debug/session.hpp"
 #include "npu_program.hpp"
 #include "random.hpp"
 #include "random_instruction.hpp"
@@ -286,6 +287,44 @@ TEST(RandomPrograms, AcceptedOnesDoNotDependOnTheOrder) {
   EXPECT_GT(accepted, 90);
   EXPECT_GT(refused, 40);
   EXPECT_GT(shown, 10);  // what is refused does go wrong in some order
+}
+
+/// A break on an address stops before each instruction that changes a byte there, and before none
+/// that leaves what it does not write.
+TEST(RandomPrograms, WatchedBytesChangeWhereTheDebuggerStops) {
+  int changes = 0, stops = 0;
+  for (unsigned n = 0; n < 60; n++) {
+    std::mt19937 rng(tests::seed() * 6151 + n);
+    const Program p = Generator(rng, 0).make(12 + static_cast<int>(n % 50));
+    MixingHost host;
+    debug::Session session(p, host, {}, {});
+    debug::Break watch;
+    watch.kind = debug::Break::Kind::address;
+    watch.stretch.space = rng() % 2 ? Space::sram : Space::arena;
+    watch.stretch.core = static_cast<std::uint32_t>(rng() % 2);
+    watch.stretch.begin = rng() % (shared * buffer_bytes - 24);
+    watch.stretch.end = watch.stretch.begin + 1 + rng() % 24;
+    session.add(watch);
+    debug::Session walker(p, host, {}, {});
+    std::uint32_t next = 0;  // the place where the session stands
+    for (bool stands = false; !walker.ended();) {
+      if (!stands) stands = session.run() != nullptr, next = session.position();
+      const std::uint32_t at = walker.position();
+      const auto look = [&] {
+        const std::span<const std::byte> bytes = walker.memory(watch.stretch);
+        return std::vector<std::byte>(bytes.begin(), bytes.end());
+      };
+      const std::vector<std::byte> before = look();
+      walker.step();
+      const bool changed = look() != before, stopped = stands && at == next;
+      EXPECT_TRUE(stopped || !changed) << "net " << n << ", instruction " << at;
+      changes += changed;
+      stops += stopped;
+      if (stopped) stands = false;
+    }
+  }
+  EXPECT_GT(changes, 100);
+  EXPECT_LE(stops, changes * 2);  // what is written may be what was there
 }
 
 }  // namespace

@@ -32,12 +32,14 @@ struct EngineState {
   double transfer_start_ns = 0, transfer_end_ns = -1;
   double ready_ns = 0;  // latest signal that let this engine pass a wait since its last DMA
   std::uint32_t layer = no_index;
+  double reached_ns = 0;  // came to `next`
 };
 
 class EventLoop {
  public:
-  explicit EventLoop(const Program& program)
+  explicit EventLoop(const Program& program, bool trace)
       : program_(program),
+        trace_(trace),
         machine_(program.machine),
         lists_(engine_lists(program)),
         cpu_(cpu_engine(program.machine)),
@@ -84,6 +86,13 @@ class EventLoop {
   /// Of the memory that an engine's transfer goes to.
   DramServer& server(EngineId e) { return engines_[e].transfer->constants ? constants_ : dram_; }
   const Step& step() const { return program_.steps[index(cpu_)]; }
+
+  void retire(EngineId e) {
+    EngineState& state = engines_[e];
+    if (trace_) result_.trace.push_back({{e, index(e)}, state.reached_ns, now_});
+    state.reached_ns = now_;
+    state.next++;
+  }
 
   void interval(EngineId e, std::uint32_t layer, Activity activity, double start, double end) {
     if (!(end > start)) return;
@@ -134,18 +143,18 @@ class EventLoop {
     EngineState& state = engines_[e];
     if (const auto* wait = i.operation.get_if<Wait>()) {
       if (!pass(e, wait->semaphore, wait->count)) return false;
-      state.next++;
+      retire(e);
       return true;
     }
     if (const auto* given = i.operation.get_if<Signal>()) {
-      state.next++;
+      retire(e);
       signal(given->semaphore, given->count, true);
       return true;
     }
     if (is_control(i.operation)) {
       if (const auto* mark = i.operation.get_if<Mark>())
         result_.timing.marks.push_back({e, i.layer, mark->begin, now_});
-      state.next++;
+      retire(e);
       return true;
     }
     account(i);
@@ -218,7 +227,7 @@ class EventLoop {
       if (s.kind != Step::Kind::wait && s.kind != Step::Kind::signal)
         result_.order.push_back({e, index(e)});
       state.phase = EngineState::Phase::blocked;
-      state.next++;
+      retire(e);
       if (s.kind == Step::Kind::signal) signal(s.semaphore, 1, false);
       return advance(e);
     }
@@ -236,7 +245,7 @@ class EventLoop {
     }
     result_.order.push_back({e, index(e)});
     state.phase = EngineState::Phase::blocked;
-    state.next++;
+    retire(e);
     advance(e);
   }
 
@@ -274,6 +283,7 @@ class EventLoop {
   }
 
   const Program& program_;
+  bool trace_;
   const Machine& machine_;
   std::vector<std::vector<std::uint32_t>> lists_;
   EngineId cpu_;
@@ -321,8 +331,8 @@ const char* name(Activity activity) noexcept {
   return "?";
 }
 
-Result<Schedule> schedule(const Program& program) noexcept {
-  return guarded([&] { return EventLoop(program).run(); });
+Result<Schedule> schedule(const Program& program, bool trace) noexcept {
+  return guarded([&] { return EventLoop(program, trace).run(); });
 }
 
 }  // namespace longshore

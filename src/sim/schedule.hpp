@@ -102,13 +102,21 @@ struct Effect {
   std::uint32_t index;
 };
 
+/// An instruction or step as a debugger sees it, control included.
+struct Retired {
+  Effect what;
+  double reached_ns = 0;  // its engine came to it: a wait may block from here on
+  double end_ns = 0;
+};
+
 struct Schedule {
   Timing timing;
   std::vector<Effect> order;
+  std::vector<Retired> trace;  // everything, as it ends; where it was asked for
 };
 
 /// Runs the program's events. The program must have passed `check`. A deadlock is an error.
-Result<Schedule> schedule(const Program&) noexcept;
+Result<Schedule> schedule(const Program&, bool trace = false) noexcept;
 
 /// A legal order drawn at random, without time: any engine that is not blocked may go next.
 Result<std::vector<Effect>> random_order(const Program&, std::uint64_t seed) noexcept;

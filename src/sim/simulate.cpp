@@ -18,7 +18,7 @@ Result<Simulator> Simulator::create(const Program& program, SimulatorOptions opt
   return guarded([&]() -> Result<Simulator> {
     LONGSHORE_TRY(check(program));
     Simulator simulator(program);
-    Result<Schedule> schedule = longshore::schedule(program);
+    Result<Schedule> schedule = longshore::schedule(program, options.trace);
     if (!schedule.ok()) return schedule.status();
     simulator.schedule_ = std::move(*schedule);
     simulator.memory_.emplace(program.machine, program.machine.present ? program.arena_bytes : 0,
@@ -39,40 +39,51 @@ Status Simulator::run_in_random_order(std::span<std::byte> arena, Host& host,
 }
 
 Status Simulator::run(std::span<std::byte> arena, Host& host, std::span<const Effect> order) {
-  const Program& program = *program_;
-  if (arena.size() != program.arena_bytes)
+  LONGSHORE_TRY(start(arena));
+  for (const Effect& effect : order) LONGSHORE_TRY(execute_one(effect, arena, host));
+  return {};
+}
+
+Status Simulator::start(std::span<std::byte> arena) noexcept {
+  if (arena.size() != program_->arena_bytes)
     return Status::error(Code::bad_argument, "an arena of %zu bytes, the program needs %llu",
-                         arena.size(), static_cast<unsigned long long>(program.arena_bytes));
-  const EngineId cpu = cpu_engine(program.machine);
-  const bool shared = program.machine.coherent && program.machine.present;
-  if (shared) memory_->share(arena);
+                         arena.size(), static_cast<unsigned long long>(program_->arena_bytes));
+  if (program_->machine.coherent && program_->machine.present) memory_->share(arena);
   memory_->reset();
-  for (const Effect& effect : order) {
-    if (effect.engine != cpu) {
-      const Instruction& instruction = program.queues[effect.engine % queue_count][effect.index];
-      const Status status = execute(instruction, *memory_, workspace_);
-      if (!status.ok())
-        return Status::error(status.code(), "%s[%u]: %s",
-                             engine_name(program.machine, effect.engine).c_str(), effect.index,
-                             status.text());
-      continue;
-    }
-    const Step& step = program.steps[effect.index];
-    switch (step.kind) {
-      case Step::Kind::op:
-      case Step::Kind::copy:
-        LONGSHORE_TRY(host.run_step(step, effect.index, arena));
-        for (std::uint32_t v : step.outputs) mark_written(v);
-        break;
-      case Step::Kind::clean:
-        if (!shared && program.machine.present) memory_->clean(arena, step.offset, step.bytes);
-        break;
-      case Step::Kind::invalidate:
-        if (!shared && program.machine.present) memory_->invalidate(arena, step.offset, step.bytes);
-        break;
-      default:
-        break;
-    }
+  return {};
+}
+
+Status Simulator::step(const Effect& effect, std::span<std::byte> arena, Host& host) noexcept {
+  return guarded([&] { return execute_one(effect, arena, host); });
+}
+
+Status Simulator::execute_one(const Effect& effect, std::span<std::byte> arena, Host& host) {
+  const Program& program = *program_;
+  if (effect.engine != cpu_engine(program.machine)) {
+    const Instruction& instruction = program.queues[effect.engine % queue_count][effect.index];
+    const Status status = execute(instruction, *memory_, workspace_);
+    if (!status.ok())
+      return Status::error(status.code(), "%s[%u]: %s",
+                           engine_name(program.machine, effect.engine).c_str(), effect.index,
+                           status.text());
+    return {};
+  }
+  const bool cached = !program.machine.coherent && program.machine.present;
+  const Step& step = program.steps[effect.index];
+  switch (step.kind) {
+    case Step::Kind::op:
+    case Step::Kind::copy:
+      LONGSHORE_TRY(host.run_step(step, effect.index, arena));
+      for (std::uint32_t v : step.outputs) mark_written(v);
+      break;
+    case Step::Kind::clean:
+      if (cached) memory_->clean(arena, step.offset, step.bytes);
+      break;
+    case Step::Kind::invalidate:
+      if (cached) memory_->invalidate(arena, step.offset, step.bytes);
+      break;
+    default:
+      break;
   }
   return {};
 }

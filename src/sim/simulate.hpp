@@ -20,6 +20,7 @@ class Host {
 
 struct SimulatorOptions {
   bool poison = false;  // an NPU read of a byte that nobody wrote is an error; slower
+  bool trace = false;   // keeps Schedule::trace, for stepping
 };
 
 /// A program made ready: checked, timed, with its memories. Not for two threads at once. The
@@ -37,12 +38,19 @@ class Simulator {
   /// The same in a legal order drawn at random.
   Status run_in_random_order(std::span<std::byte> arena, Host&, std::uint64_t seed) noexcept;
 
+  /// The same one at a time: `start`, then `step` for each of an order. Control instructions and
+  /// the CPU's signals and waits do nothing.
+  Status start(std::span<std::byte> arena) noexcept;
+  Status step(const Effect&, std::span<std::byte> arena, Host&) noexcept;
+  std::span<const Retired> trace() const noexcept { return schedule_.trace; }
+
   /// For tests and debuggers.
   NpuMemory& memory() noexcept { return *memory_; }
 
  private:
   explicit Simulator(const Program& program) : program_(&program) {}
   Status run(std::span<std::byte> arena, Host&, std::span<const Effect>);
+  Status execute_one(const Effect&, std::span<std::byte> arena, Host&);
 
   void mark_written(std::uint32_t value) noexcept;
 

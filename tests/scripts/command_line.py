@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import cli  # noqa: E402
 
 cli.with_oracle()
+import small_net  # noqa: E402
 import numpy  # noqa: E402
 import onnx  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
@@ -384,6 +385,37 @@ def test_survey(here):
     check.refuses("survey of a target without NPU", cli.run("survey", file, "--target", "cpu"), ["survey is about NPUs", "cpu"])
 
 
+def test_debug(here):
+    """debug stops where it is told, and names the convolution that was changed."""
+    bundle = here / "chain.lsb"
+    answers("build", cli.run("build", small_net.chain(here / "chain.onnx"), "--target", NPU, "--precision", "int8", "--force", "*=npu", "-o", bundle))
+    script = here / "script.txt"
+    script.write_text("# to the second layer\nbreak layer two_conv; run\n\ntiles\ncompare\n")
+    done = cli.run("debug", bundle, "--script", script)
+    answers("a script", done, ["break 1 (layer two_conv): at ", "next: #", "x_q[0:1,0:3,0:", "equal: "])
+    check.that(cli.run("debug", bundle, input=script.read_text()).stdout == done.stdout, "the same from standard input", done.stdout)
+    answers("it ends at quit", cli.run("debug", bundle, "--command", "where; quit; run"), ["at 0 ns"], never=["ended"])
+    told = as_json(cli.run("debug", bundle, "--command", "step 3", "--command", "run; compare", "--json"))["commands"]
+    check.that([c["command"] for c in told] == ["step 3", "run", "compare"] and told[0]["position"] == 3 and not told[0]["ended"] and told[2]["ended"], "JSON", told)
+    done = cli.run("debug", bundle, "--command", "step 3; semaphores; engines; run; semaphores; engines")
+    answers("waiting, and at the end nothing", done, ["mac[0] waits for 1", "mac: #", "all semaphores are 0, and nothing waits", "mac: done"])
+    watched = cli.run("debug", bundle, "--command", "break address sram:0+1; info breaks; run; delete 1; run")
+    answers("a watchpoint", watched, ["1  address sram:0+1", "next: #", "dma_in.0 dma", "break 1 deleted", "has ended"])
+    script.write_text("where\nbreak layer three\n")
+    check.refuses("a bad line of a script", cli.run("debug", bundle, "--script", script), ["script.txt,line 2", "expected", "'three'"])
+    check.refuses("a bad command", cli.run("debug", bundle, "--command", "jump"), ["--command 1", "continue", "'jump'"])
+    check.refuses("a model", cli.run("debug", here / "chain.onnx", "--command", "run"), ["a bundle made by build expected"])
+    found = 0
+    for seed in range(1, 61):
+        done = cli.run("debug", bundle, "--inject", seed, "--command", "run; compare")
+        changed = re.search(r"injected: (mac\[\d+\]) conv: (\w+)", done.stderr)
+        wrong = re.search(r"^different: .*; written by #\d+ (\S+)", done.stdout, re.M)
+        if changed and wrong and not changed[2].startswith("out"):
+            found += 1
+            check.that(wrong[1] == changed[1], f"seed {seed}: the convolution that was changed", done.stderr + done.stdout)
+    check.that(found >= 5, "changes of convolutions that show", found)
+
+
 def test_files(here):
     file = conv_net(here / "m.onnx")
     out = here / "out"
@@ -485,7 +517,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets, test_set, test_survey,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets, test_set, test_survey, test_debug,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue
