@@ -237,7 +237,7 @@ def test_table(here):
     wide = [line for line in done.stdout.splitlines() if len(line) > 80 and not line.startswith("      ")]
     check.that(not wide, "rows within 80 columns", wide[:3])
     row = next((line for line in done.stdout.splitlines() if "Conv " in line), "")
-    check.that(row.startswith("/backbone") and "conv2/Conv" in row, "a name keeps its beginning and its end", row)
+    check.that(row.startswith("/back") and "conv2/Conv" in row, "a name keeps its beginning and its end", row)
     rows = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("IsNaN", ["c"], ["n"], name="nan"),
             helper.make_node("Cast", ["n"], ["k"], name="numbers", to=1), helper.make_node("Add", ["k", "k"], ["y"], name="twice")]
     weights = numpy_helper.from_array(numpy.full((4, 3, 3, 3), 0.1, numpy.float32), "w")
@@ -284,6 +284,37 @@ def test_summary(here):
     check.that(len(text.splitlines()) <= 50 and max(map(len, text.splitlines())) <= 80, "it fits on a screen", text)
     listed = cli.run(*keep, "--layers").stdout
     check.that(len(listed.splitlines()) > len(nodes) and "price:" in listed, "--layers lists all", listed)
+
+
+def test_report(here):
+    """What the report says of each layer adds up to what it says of the whole, as text, JSON and Markdown."""
+    net, page = cli.ROOT / "zoo/mobilenetv2_fashion.onnx", here / "report.md"
+    build = ["build", net, "--target", NPU]
+    done = cli.run(*build, "--json", "--markdown", page)
+    told, text = as_json(done), cli.run(*build, "--layers").stdout
+    nodes, moved = told["nodes"], told["dram_read_bytes"] + told["dram_write_bytes"]
+    check.that(sum(sum(node["bytes"].values()) for node in nodes) == moved, "bytes of the layers are those that are moved", moved)
+    working = [node for node in nodes if node["latency_ms"] > 0 and "fused_into" not in node]
+    bounds = {node["bound_by"] for node in working}
+    check.that(bounds <= {"mac", "vector", "dma in", "dma out", "dispatch", "host"}, "what works is bound by something", bounds)
+    check.that(all((node["bound_by"] == "host") == (node["unit"] == "cpu") for node in working), "the host bounds what the CPU runs", working)
+    check.that(all(0 < node["mac_utilisation"] <= 1 for node in working if node["macs"] and node["unit"] == "npu"), "no array does more than it can", working)
+    check.that(0 < sum(node["energy_uj"] for node in nodes) <= told["energy_uj"], "energy of the layers is part of the whole", told["energy_uj"])
+    roof = told["roofline"]
+    check.that(0 < roof["constants_ms"] < roof["dram_ms"] and 0 < roof["reached"] < 1 and 0 < roof["reached_tops"] < roof["peak_tops"], "below the roof", roof)
+    check.that(abs(roof["reached"] - max(roof["compute_ms"], roof["dram_ms"]) / told["latency_ms"]) < 1e-9, "the roof's share of the time", roof)
+    check.that(0 < told["movement_share"] < 1 and f"{told['movement_share']:.1%}".replace("%", " %") in text, "the share that only moves data", told["movement_share"])
+    rows = [[cell for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in page.read_text().splitlines() if line.startswith("|")]
+    check.that(len(rows) == 2 + len(nodes) + 1 and len({len(row) for row in rows}) == 1, "Markdown has a row for each node, all as wide", [len(row) for row in rows])
+    check.that("price:" in page.read_text() and f"{told['latency_ms']:.3f} ms" in page.read_text(), "with prices and totals", page.read_text()[-500:])
+    wide = [line for line in text.splitlines() if len(line) > 80]
+    check.that(not wide, "--layers within 80 columns", wide[:3])
+    bare = here / "bare.toml"
+    bare.write_text('name = "bare"\nlike = "shore-1"\n')
+    told = as_json(cli.run("build", net, "--target", bare, "--json", "--markdown", page))
+    check.that(all(node["energy_uj"] is None for node in told["nodes"]) and "energy" not in page.read_text(), "no energy without the target's own numbers")
+    answers("a report without an NPU", cli.run("build", net, "--markdown", page), ["node"])
+    check.that("bound by" not in page.read_text() and "| node |" in page.read_text(), "its Markdown", page.read_text()[:300])
 
 
 def test_columns(here):
@@ -473,7 +504,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets, test_set, test_survey,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_columns, test_targets, test_set, test_survey,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue

@@ -29,7 +29,7 @@ struct Options {
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
-  std::string target = "cpu", out, trace, dump, write_model;
+  std::string target = "cpu", out, trace, markdown, dump, write_model;
   bool json = false, plan = false, layers = false, suggest = false;
 };
 
@@ -113,6 +113,7 @@ int run(const Options& o) {
   BundleContents bundle = c.bundle();
   bundle.report = json.text();
   if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(c.program, c.timing));
+  if (!o.markdown.empty()) write_text_file(o.markdown, markdown_report(c, o.model.path));
   if (!o.out.empty()) write_bundle(o.out, bundle);
   if (dump.wanted()) {
     std::ostringstream text;
@@ -158,6 +159,10 @@ std::function<int()> setup(CommandLine& app) {
       .not_empty();
   app.add_option("--trace", o->trace,
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
+      .not_empty();
+  app.add_option("--markdown", o->markdown,
+                 "Writes the report as Markdown: every node with all its figures, reasons and "
+                 "prices")
       .not_empty();
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
   app.add_option(
