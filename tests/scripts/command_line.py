@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import cli  # noqa: E402
@@ -309,6 +310,13 @@ def test_report(here):
     check.that("price:" in page.read_text() and f"{told['latency_ms']:.3f} ms" in page.read_text(), "with prices and totals", page.read_text()[-500:])
     wide = [line for line in text.splitlines() if len(line) > 80]
     check.that(not wide, "--layers within 80 columns", wide[:3])
+    svg, trace = here / "t.svg", here / "t.json"
+    answers("--timeline", cli.run(*build, "--timeline", svg, "--trace", trace))
+    drawn = xml.etree.ElementTree.parse(svg).getroot()
+    bars, events = list(drawn.iter("{http://www.w3.org/2000/svg}title")), [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    shown = sum(int(found[1]) if (found := re.search(r": (\d+) bars, ", bar.text)) else 1 for bar in bars)
+    check.that(shown == len(events) > 100, "every interval of the trace is in a bar", (shown, len(events)))
+    check.refuses("--timeline without NPU", cli.run("build", net, "--timeline", svg), ["--timeline", "cpu", "has none"])
     bare = here / "bare.toml"
     bare.write_text('name = "bare"\nlike = "shore-1"\n')
     told = as_json(cli.run("build", net, "--target", bare, "--json", "--markdown", page))

@@ -14,7 +14,9 @@
 #include "compile/choices.hpp"
 #include "json.hpp"
 #include "measure/chrome_trace.hpp"
+#include "measure/svg_timeline.hpp"
 #include "model_options.hpp"
+#include "say.hpp"
 #include "suggestions.hpp"
 #include "command_line.hpp"
 #include "target_options.hpp"
@@ -29,7 +31,7 @@ struct Options {
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
-  std::string target = "cpu", out, trace, markdown, dump, write_model;
+  std::string target = "cpu", out, trace, timeline, markdown, dump, write_model;
   bool json = false, plan = false, layers = false, suggest = false;
 };
 
@@ -73,6 +75,9 @@ void check_options(const Options& o, const Target& target) {
   if (!target.machine.present && !o.trace.empty())
     fail(Code::bad_argument, "--trace shows what an NPU does; the target ", target.name,
          " has none");
+  if (!target.machine.present && !o.timeline.empty())
+    fail(Code::bad_argument, "--timeline shows what an NPU does; the target ", target.name,
+         " has none");
   if (!target.machine.present && o.plan)
     fail(Code::bad_argument, "--plan shows tiles of an NPU; the target ", target.name, " has none");
   if (!o.calibrate.sources.empty() && compile::open_bundle(o.model.path))
@@ -113,6 +118,10 @@ int run(const Options& o) {
   BundleContents bundle = c.bundle();
   bundle.report = json.text();
   if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(c.program, c.timing));
+  if (!o.timeline.empty())
+    write_text_file(o.timeline, svg_timeline(c.program, c.timing,
+                                             str(o.model.path, " on ", c.plan.placement.target.name,
+                                                 ": ", shown_ms(latency_ms(c)), " predicted")));
   if (!o.markdown.empty()) write_text_file(o.markdown, markdown_report(c, o.model.path));
   if (!o.out.empty()) write_bundle(o.out, bundle);
   if (dump.wanted()) {
@@ -159,6 +168,9 @@ std::function<int()> setup(CommandLine& app) {
       .not_empty();
   app.add_option("--trace", o->trace,
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
+      .not_empty();
+  app.add_option("--timeline", o->timeline,
+                 "Draws the predicted timeline as FILE.svg: engines, layers and memory over time")
       .not_empty();
   app.add_option("--markdown", o->markdown,
                  "Writes the report as Markdown: every node with all its figures, reasons and "
