@@ -325,6 +325,29 @@ def test_report(here):
     check.that("bound by" not in page.read_text() and "| node |" in page.read_text(), "its Markdown", page.read_text()[:300])
 
 
+def test_cliffs(here):
+    """cliffs finds where an array of 32 columns takes one pass more, and says nothing where there is nothing."""
+    net = cli.ROOT / "zoo/resnet8_fashion.onnx"
+    find = ["cliffs", net, "--target", "systolic-32", "--layers", "1"]
+    text, told = cli.run(*find), as_json(cli.run(*find, "--json"))
+    found = {(s["varied"], c["from"], c["better"]) for s in told["studies"] for c in s["cliffs"]}
+    check.that(found and f"{len(told['studies'])} dimensions" in text.stdout, "it varies a layer's dimensions", text.stdout)
+    for study in told["studies"]:
+        times = {t["size"]: t["us"] for t in study["times"]}
+        check.that(study["size"] in times, f"{study['varied']}: its own size is among those tried", study)
+        for cliff in study["cliffs"]:
+            low, high = times[cliff["from"]], times[cliff["to"]]
+            check.that(max(low, high) > 1.3 * min(low, high) and times[cliff["better"]] == min(low, high), f"{study['varied']}: a jump between neighbours", cliff)
+    answers("no cliff", cli.run(*find, "--factor", "99"), ["no time jumps by more than 99"])
+    wide = [line for line in text.stdout.splitlines() if len(line) > 80]
+    check.that(not wide, "its table within 80 columns", wide[:2])
+    open_net = model(here / "rows.onnx", [helper.make_node("Relu", ["x"], ["y"])], shape=("n", 64))
+    told = as_json(cli.run("cliffs", open_net, "--target", NPU, "--dim", "n=20", "--vary", "n", "--reach", "2", "--json"))
+    check.that([t["size"] for t in told["studies"][0]["times"]] == [18, 19, 20, 21, 22], "--vary builds for each size", told)
+    check.refuses("--vary without --dim", cli.run("cliffs", open_net, "--target", NPU, "--vary", "n"), ["--vary n", "--dim n=128"])
+    check.refuses("cliffs without NPU", cli.run("cliffs", net, "--target", "cpu"), ["cliffs is about NPUs", "cpu"])
+
+
 def test_columns(here):
     """Tables fit a terminal of 80 columns, and their rows add up."""
     file, bundle = conv_net(here / "m.onnx", name="/backbone/stage_with_a_long_name/block.3/inner/conv2/Conv"), here / "m.lsb"
@@ -512,7 +535,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_columns, test_targets, test_set, test_survey,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_cliffs, test_columns, test_targets, test_set, test_survey,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue
