@@ -21,7 +21,8 @@ constexpr MemorySizes sizes{4096, 4096};
 Machine machine() {
   Machine m = tests::small_machine();
   m.mac_alignment = 1;
-  m.dtypes = m.dtypes | types(DType::i16, DType::u8, DType::f16);
+  m.dtypes = m.dtypes | types(DType::i16, DType::i64, DType::u8, DType::f16);
+  m.mac_i16_rate = 0.5, m.mac_i16_weights_rate = 0.25;
   return m;
 }
 

@@ -21,6 +21,12 @@ inline std::vector<Tensor> random_codes(const Graph& g, unsigned seed) {
     std::vector<std::int8_t> codes(static_cast<std::size_t>(shape.elements()));
     for (std::int8_t& c : codes) c = static_cast<std::int8_t>(rng());
     const DType dtype = g[v].type.dtype;
+    if (dtype == DType::i16) {
+      std::vector<std::int16_t> wide(codes.size());
+      for (std::int16_t& c : wide) c = static_cast<std::int16_t>(rng());
+      in.push_back(make_tensor<std::int16_t>(dtype, shape, wide));
+      continue;
+    }
     in.push_back(dtype == DType::i8 || dtype == DType::u8
                      ? Tensor{dtype, shape, make_tensor<std::int8_t>(DType::i8, shape, codes).blob}
                      : random_tensor(rng, dtype, shape));

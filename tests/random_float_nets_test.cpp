@@ -168,6 +168,31 @@ void check_built(const Graph& q, const char* name, const std::vector<std::vector
   }
 }
 
+/// The CPU's kernels against the reference, node by node.
+void check_kernels(const Graph& q, const std::vector<Tensor>& sample) {
+  Comparison comparison(q, Strictness::op_bounds);
+  comparison.add_single(
+      sample, [](const Graph& node, std::span<const Tensor> in) { return Runner(node).run(in); });
+  const std::vector<LayerDifference> layers = comparison.layers();
+  if (const LayerDifference* first = total(layers).first) fail(Code::internal, describe(*first));
+  if (!comparison.missing().empty())
+    fail(Code::internal, "not compared: ", comparison.missing().front().value);
+}
+
+/// Codes of 8 or 16 bits for each node, weights as well; a quarter of the nets have one precision.
+QuantizeOptions mixed_precisions(const Graph& g, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto any = [&] {
+    constexpr Precision all[] = {Precision::w8a8, Precision::w8a16, Precision::w16a16};
+    return all[random() % 3];
+  };
+  QuantizeOptions o;
+  o.precision = any();
+  if (random() % 4 == 0) return o;
+  for (const Node& n : g.nodes) o.precisions.push_back({n.origin.name, any()});
+  return o;
+}
+
 struct Fault {
   std::string stage, text;
 };
@@ -227,18 +252,17 @@ std::optional<Fault> fault_of(const Graph& net, unsigned seed, bool* too_hard = 
       if (too_hard) *too_hard = true;
     }
     stage = "cpu";
-    Comparison comparison(q, Strictness::op_bounds);
-    comparison.add_single(samples[0], [](const Graph& node, std::span<const Tensor> in) {
-      return Runner(node).run(in);
-    });
-    const std::vector<LayerDifference> layers = comparison.layers();
-    if (const LayerDifference* first = total(layers).first) fail(Code::internal, describe(*first));
-    if (!comparison.missing().empty())
-      fail(Code::internal, "not compared: ", comparison.missing().front().value);
+    check_kernels(q, samples[0]);
+    stage = "mixed";
+    const Graph mixed = quantize(better, calibration_from(seen), mixed_precisions(better, seed));
+    verify(mixed);
+    check_kernels(mixed, samples[0]);
     if (seed % 4 != 0 && !std::getenv("LONGSHORE_FULL")) return {};
     for (const char* target : {"rk3588-like", "shore-1"}) {
       stage = target;
       check_built(q, target, samples, seed % 8 == 0);
+      stage = str("mixed on ", target);
+      check_built(mixed, target, samples, seed % 8 == 0);
     }
     return {};
   } catch (const std::exception& e) {

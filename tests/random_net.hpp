@@ -335,4 +335,15 @@ class RandomNet {
   Graph g_;
 };
 
+/// The net with 16-bit activations: finer steps, around zero.
+inline Graph widened(Graph g) {
+  for (Value& v : g.values) {
+    if (!v.type.quantised() || v.constant.present() || v.type.dtype != DType::i8) continue;
+    v.type.dtype = DType::i16;
+    v.type.quant.scale[0] /= 200;
+    v.type.quant.zero_point[0] = 0;
+  }
+  return g;
+}
+
 }  // namespace longshore::tests

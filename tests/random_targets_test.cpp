@@ -23,6 +23,7 @@ Target random_target(std::mt19937& rng, const Target& from) {
   m.packs_narrow_input = rng() % 2, m.overlaps_folds = rng() % 2;
   m.input_grain = among(0, 1, m.mac_rows), m.output_grain = among(0, 1, m.mac_columns);
   m.winograd = rng() % 3 == 0;
+  m.mac_i16_rate = 0.5 * among(0, 1, 1, 2), m.mac_i16_weights_rate = 0.25 * among(0, 1, 2);
   m.stripe_min = among(1, 16), m.stripe_max = among(32, 65536);
   m.micro_width = among(1, 2, 3), m.micro_height = among(1, 2), m.step_cycles = among(1, 4);
   m.depthwise_lanes = among(0, 1, 8, 48, 128), m.depthwise_taps = among(1, 4, 9);
@@ -62,12 +63,14 @@ void expect_slots_side_by_side(const plan::Layer& l) {
 TEST(RandomTargets, RunRandomNetsExactlyWithinTheirMemory) {
   const Target from = load_target("shore-1");
   const unsigned count = std::getenv("LONGSHORE_FULL") ? 1000 : address_sanitizer ? 12 : 60;
-  std::size_t on_npu = 0, nodes = 0, cascades = 0;
+  std::size_t on_npu = 0, nodes = 0, cascades = 0, wide = 0;
   for (unsigned i = 0; i < count && !HasFailure(); i++) {
     const unsigned number = seed() * 1000 + i;
     std::mt19937 rng(number);
     const Target target = random_target(rng, from);
-    const Graph g = RandomNet(number, rng() % 4 == 0).make();
+    const bool bytes = rng() % 4 == 0;
+    Graph g = RandomNet(number, bytes).make();
+    if (!bytes && rng() % 3 == 0) g = widened(std::move(g)), wide++;
     SCOPED_TRACE("net " + std::to_string(number) + "\n" + print(target) + print(g));
     const plan::Plan p = expect_exact(g, target, 0, number);
     EXPECT_LE(p.sram_peak(), target.machine.sram_bytes);
@@ -75,9 +78,11 @@ TEST(RandomTargets, RunRandomNetsExactlyWithinTheirMemory) {
     for (const NodePlacement& n : p.placement.nodes) on_npu += n.on_npu();
     nodes += g.nodes.size(), cascades += p.cascades.size();
   }
-  std::cout << on_npu << " of " << nodes << " nodes on NPUs, " << cascades << " cascades\n";
+  std::cout << on_npu << " of " << nodes << " nodes on NPUs, " << cascades << " cascades, " << wide
+            << " nets of 16-bit codes\n";
   EXPECT_GT(on_npu, nodes / 3);
   EXPECT_GE(cascades, count / 20);
+  EXPECT_GT(wide, count / 10);
 }
 
 }  // namespace

@@ -74,9 +74,11 @@ TEST(Target, PricesOfVectorFunctionsMayBeAbsent) {
 }
 
 TEST(Target, DtypesOfTiles) {
-  EXPECT_EQ(load_target("shore-1").machine.dtypes, types(DType::i8, DType::u8, DType::i32));
+  EXPECT_EQ(load_target("shore-1").machine.dtypes,
+            types(DType::i8, DType::u8, DType::i16, DType::i32, DType::i64));
   const Target t = parse_target(like("[npu]\ndtypes = [\"i8\", \"i16\"]\n"), "t.toml");
-  EXPECT_EQ(t.machine.dtypes, types(DType::i8, DType::i16, DType::i32));
+  EXPECT_EQ(t.machine.dtypes, types(DType::i8, DType::i16, DType::i32, DType::i64))
+      << "sums of 16-bit codes come with them";
   EXPECT_EQ(parse_target(print(t), "again.toml").machine.dtypes, t.machine.dtypes);
   EXPECT_THAT(message(like("[npu]\ndtypes = [\"i16\"]\n")), HasSubstr("\"i8\" among them"));
   EXPECT_THAT(message(like("[npu]\ndtypes = [\"int8\"]\n")), HasSubstr("element types"));

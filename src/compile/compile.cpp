@@ -125,12 +125,15 @@ class Compiler {
   }
 
   void check_exclude() {
-    if (o_.numbers.exclude.empty()) return;
+    if (o_.numbers.exclude.empty() && o_.numbers.precisions.empty()) return;
     const Graph prepared = prepare_for_quantisation(
         c_.optimised, [](const Node& n) { return n.op->quant != Quant::none; });
     for (const std::string& name : o_.numbers.exclude)
       if (!names_a_node(c_.optimised, name) && !names_a_node(prepared, name))
         refuse_name(str("--keep-float ", name), name, c_.optimised);
+    for (const NodePrecision& p : o_.numbers.precisions)
+      if (!names_a_node(c_.optimised, p.node) && !names_a_node(prepared, p.node))
+        refuse_name(str("--node-precision ", p.node), p.node, c_.optimised);
   }
 
   /// Names that match nothing would be ignored in silence.
@@ -170,7 +173,7 @@ class Compiler {
     options.rounding = rounding();
     if (c_.random_calibration)
       c_.warnings.push_back(
-          "no --calibrate: RANDOM data stands in for samples; the int8 model's accuracy is "
+          "no --calibrate: RANDOM data stands in for samples; the quantised model's accuracy is "
           "meaningless");
     try {
       c_.graph = longshore::quantize(c_.optimised, data, options, &c_.quantisation);
@@ -272,6 +275,19 @@ std::string_view name(Stage s) {
 
 bool quantised(const Graph& g) {
   return std::ranges::any_of(g.values, [](const Value& v) { return v.type.quantised(); });
+}
+
+std::string_view precision_name(const Graph& g) {
+  if (!quantised(g)) return "float32";
+  const bool wide = std::ranges::any_of(g.values, [](const Value& v) {
+    return v.type.quantised() && !v.constant.present() && size_bytes(v.type.dtype) == 2;
+  });
+  const bool weights = std::ranges::any_of(g.nodes, [&](const Node& n) {
+    const std::optional<std::size_t> at = n.op->schema.weights();
+    const Tensor* w = at ? g.constant(n.input(*at)) : nullptr;
+    return w && w->dtype == DType::i16;
+  });
+  return wide ? weights ? "int16x16" : "int16" : "int8";
 }
 
 void prove(const Program& p, std::string_view which) {

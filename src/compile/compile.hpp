@@ -135,6 +135,10 @@ void prove(const Program&, std::string_view which = "the program");
 /// True where a value has a scale.
 bool quantised(const Graph&);
 
+/// What a graph computes in, for people: "int16" where an activation has 16-bit codes, "int16x16"
+/// where weights have them too, else "int8", and "float32" where nothing has codes.
+std::string_view precision_name(const Graph&);
+
 /// How a loaded model makes programs for dims that it first sees when it runs: by the same stages.
 Specialise specialise(const Compiled&);
 

@@ -69,7 +69,7 @@ Box reach(const FormNode& n, std::size_t operand, const TileBox& tile) {
 TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
-  return element_cycles(m, *function(n.spec)->unit, t);
+  return element_cycles(n, m, *function(n.spec)->unit, t);
 }
 
 /// The instruction's a and b are the node's inputs 0 and 1, whichever of them is walked.
@@ -100,6 +100,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_eltwise = {
     .name = "eltwise",
     .doc = "Two tensors element by element, with broadcasting and two scales.",
+    .dtypes = {DType::i8, DType::i16},
     .follows = true,
     .limits = limits,
     .operands = operands,
@@ -111,6 +112,8 @@ extern constinit const FormDef form_eltwise = {
       y: i8[1,3,4,5] q(0.2, 0) = Sub(z, x) return y })",
                  R"((x: i8[2,3,4] q(0.1, 3), z: i8[4] q(0.2, 1)) {
       y: i8[2,3,4] q(0.02, 0) = Mul(x, z) return y })",
+                 R"((x: i16[1,20,5,7] q(0.001, 0), z: i8[20,1,1] q(0.2, 1)) {
+      y: i16[1,20,5,7] q(0.003, 0) = Mul(x, z) return y })",
                  R"((x: i8[6,4] q(0.1, 3), z: i8[2,6,4] q(0.2, 1)) {
       y: i8[2,6,4] q(0.2, 0) = Add(x, z) return y })"},
 };

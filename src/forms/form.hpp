@@ -199,6 +199,9 @@ void check_node(const FormDef&, const FormNode&, const Unit&, Reasons&);
 /// elements went. Other data is -1, and borders that have no number of their own are 0.
 std::vector<Tensor> trace(const Graph&, const Node&, std::size_t walked);
 
+/// Bytes of a sum of such codes: int32, or int64 of 16-bit ones.
+inline std::int64_t sum_bytes(DType codes) { return size_bytes(codes) == 1 ? 4 : 8; }
+
 /// Scale, zero point and code range of a tensor as instructions carry them.
 struct Codes {
   float scale = 1;

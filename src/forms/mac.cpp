@@ -49,8 +49,11 @@ TileRules rules(const FormNode& n, const Machine& m) {
           .single_rows = computed(n.spec) && n.type(n.input(n.spec.weights)).rank() == 4};
 }
 
+/// Of one weight.
+std::int64_t weight_size(const FormNode& n) { return n.element_bytes(n.input(n.spec.weights)); }
+
 std::int64_t weight_bytes(const FormNode& n, std::int64_t out, std::int64_t in, const Machine& m) {
-  return out * taps(n) * round_up(in, sram_alignment(m));
+  return out * taps(n) * round_up(in * weight_size(n), sram_alignment(m));
 }
 
 std::int64_t slot_bytes(const FormNode& n, std::size_t operand, const Tiling& t, const Machine& m) {
@@ -68,13 +71,17 @@ std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox& tile)
   return {bytes.begin(), bytes.end()};
 }
 
-std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine& m) {
-  return tile_shape(m, t.rows, t.columns, t.channels).bytes() * 4;
+/// A sum for each element of the result, its padding included.
+std::int64_t accumulator_bytes(const FormNode& n, const Tiling& t, const Machine& m) {
+  const std::int64_t element = n.element_bytes(n.result());
+  return tile_shape(m, t.rows, t.columns, t.channels, element).bytes() / element *
+         sum_bytes(n.type(n.data()).dtype);
 }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
   const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
   Conv c;
+  set_types(c, n);
   const Window& w = n.spec.window;
   c.kernel_h = u32(w.kernel[1]), c.kernel_w = u32(w.kernel[2]);
   c.stride_h = u32(w.stride[1]), c.stride_w = u32(w.stride[2]);
@@ -86,9 +93,9 @@ double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
 
 /// [out channel][tap][in channel, padded], then the parameters of the channels.
 std::vector<std::byte> pack(const FormNode& n, std::size_t, const Machine& m) {
-  const std::span<const std::int8_t> from =
-      n.graph.constant(n.input(n.spec.weights))->values<std::int8_t>();
-  const std::int64_t in = group_in(n), tap_stride = round_up(in, sram_alignment(m)),
+  const std::vector<std::int16_t> from = constant_weights(n);
+  const std::int64_t in = group_in(n), size = weight_size(n),
+                     tap_stride = round_up(in * size, sram_alignment(m)),
                      out_stride = taps(n) * tap_stride;
   std::vector<std::byte> bytes(static_cast<std::size_t>(n.out.c * out_stride));
   for (std::int64_t o = 0; o < n.out.c; o++)
@@ -96,8 +103,8 @@ std::vector<std::byte> pack(const FormNode& n, std::size_t, const Machine& m) {
       for (std::int64_t t = 0; t < taps(n); t++) {
         const std::int64_t source =
             n.spec.weights_by_input ? c * n.out.c + o : (o * in + c) * taps(n) + t;
-        bytes[static_cast<std::size_t>(o * out_stride + t * tap_stride + c)] =
-            static_cast<std::byte>(from[static_cast<std::size_t>(source)]);
+        put_weight(bytes, (o * out_stride + t * tap_stride) / size + c, size,
+                   from[static_cast<std::size_t>(source)]);
       }
   return with_parameters(std::move(bytes), mac_parameters(n));
 }
@@ -106,14 +113,14 @@ std::vector<Fetch> fetch(const FormNode& n, std::size_t operand, const TileBox& 
                          const Machine& m) {
   const auto u64 = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
   const Box box = reach(n, operand, tile);
-  const std::int64_t a = sram_alignment(m), from_tap = round_up(group_in(n), a),
-                     from_out = taps(n) * from_tap;
-  const std::int64_t to_tap = round_up(box.w.size(), a), to_out = taps(n) * to_tap;
+  const std::int64_t a = sram_alignment(m), each = weight_size(n),
+                     from_tap = round_up(group_in(n) * each, a), from_out = taps(n) * from_tap;
+  const std::int64_t to_tap = round_up(box.w.size() * each, a), to_out = taps(n) * to_tap;
   // The last block's padding lies in the constants; that of others would be the next block.
-  const std::int64_t run = box.w.to == group_in(n) ? to_tap : box.w.size();
+  const std::int64_t run = box.w.to == group_in(n) ? to_tap : box.w.size() * each;
   const std::int64_t parameters = round_up(n.out.c * from_out, 64);
   const auto size = static_cast<std::int64_t>(sizeof(ChannelParameters));
-  return {{u64(box.c.from * from_out + box.w.from),
+  return {{u64(box.c.from * from_out + box.w.from * each),
            0,
            {{box.c.size(), u64(from_out), u64(to_out)}, {taps(n), u64(from_tap), u64(to_tap)}},
            run},
@@ -125,7 +132,7 @@ std::vector<Fetch> fetch(const FormNode& n, std::size_t operand, const TileBox& 
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
   const std::int64_t in = task.box.over.c.size(), out = task.box.out.c.size(),
-                     tap_stride = round_up(in, sram_alignment(e.machine())),
+                     tap_stride = round_up(in * weight_size(n), sram_alignment(e.machine())),
                      out_stride = taps(n) * tap_stride;
   const std::uint32_t at = e.operand(weights).address;
   Conv conv;
@@ -145,6 +152,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_mac = {
     .name = "mac",
     .doc = "Convolution with constant weights and matrix product, on the MAC array.",
+    .dtypes = {DType::i8, DType::i16},
     .reads = {DType::u8},
     .order = mac_order,
     .limits = mac_limits,

@@ -62,12 +62,35 @@ void rescale_limits(const FormNode& n, ValueId part, const Unit& unit, Reasons& 
                 name(rescaling().dtypes[0]));
 }
 
+/// The code of the border: its constant may be a code, a quantised number or a float.
+std::int32_t border(const FormNode& n) {
+  const Codes codes = codes_of(n.type(n.result()));
+  const ValueId v = n.input(n.spec.fill);
+  const Tensor* given = n.graph.constant(v);
+  if (!given || given->elements() != 1) return codes.zero;
+  const auto code_of = [&](float x) {
+    return quantise(x, codes.scale, codes.zero, codes.lowest, codes.highest);
+  };
+  if (given->dtype == DType::f32) return code_of(given->values<float>()[0]);
+  const std::int32_t code = load_code(given->view(), 0);
+  const Quantisation& q = n.type(v).quant;
+  return q.present() ? code_of(dequantise(code, q.scale[0], q.zero_point[0])) : code;
+}
+
+/// A fill writes one byte value, which both halves of a 16-bit code must be.
+void border_limits(const FormNode& n, Reasons& out) {
+  if (const std::int32_t code = border(n); (code & 0xff) != (code >> 8 & 0xff))
+    out.value("the code of its border", std::to_string(code), "0, or one of two equal bytes");
+}
+
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   const bool joins = n.spec.move == Move::joins;
   for (std::size_t i = 0; i < n.node.inputs.size(); i++) {
     const ValueId v = n.node.input(i);
     if (v == no_value) continue;
-    if (joins && !(n.type(v).quant == n.type(n.result()).quant)) rescale_limits(n, v, unit, out);
+    const bool same =
+        n.type(v).quant == n.type(n.result()).quant && n.type(v).dtype == n.type(n.result()).dtype;
+    if (joins && !same) rescale_limits(n, v, unit, out);
     if (joins && n.graph.constant(v))
       out.value(str("'", n.graph[v].name, "'"), "a constant", "computed");
     if (!joins && static_cast<int>(i) != n.spec.data && !n.graph.constant(v))
@@ -77,6 +100,7 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
     if (!joins && v != no_value && !(n.type(n.data()).quant == n.type(v).quant))
       out.scales(n.graph[n.data()].name, n.graph[v].name);
   if (n.spec.move == Move::pads) out.needs(unit, vector_unit::fill);
+  if (n.spec.move == Move::pads && n.type(n.result()).dtype == DType::i16) border_limits(n, out);
   if (n.spec.move == Move::takes) map_limits(n, out);
 }
 
@@ -102,21 +126,6 @@ TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sr
 
 double cycles(const FormNode&, const Tiling&, const Machine&) { return 0; }
 
-/// The code of the border: its constant may be a code, a quantised number or a float.
-std::int32_t border(const FormNode& n) {
-  const Codes codes = codes_of(n.type(n.result()));
-  const ValueId v = n.input(n.spec.fill);
-  const Tensor* given = n.graph.constant(v);
-  if (!given || given->elements() != 1) return codes.zero;
-  const auto code_of = [&](float x) {
-    return quantise(x, codes.scale, codes.zero, codes.lowest, codes.highest);
-  };
-  if (given->dtype == DType::f32) return code_of(given->values<float>()[0]);
-  const std::int32_t code = load_code(given->view(), 0);
-  const Quantisation& q = n.type(v).quant;
-  return q.present() ? code_of(dequantise(code, q.scale[0], q.zero_point[0])) : code;
-}
-
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
   const Box &from = e.operand_box(0), &to = task.box.out;
   const Tile tile = e.result();
@@ -129,7 +138,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
     fill.address = tile.address;
     fill.count[1] = u32(to.h.size()), fill.count[2] = u32(to.w.size());
     fill.stride[1] = tile.row_stride, fill.stride[2] = tile.pixel_stride;
-    fill.run_bytes = u32(to.c.size());
+    fill.run_bytes = u32(to.c.size() * n.element_bytes(n.result()));
     fill.value = static_cast<std::int8_t>(border(n));
     e.emit(Queue::dma_in, fill);
   }
@@ -139,7 +148,8 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
   };
   e.load(0, from,
          tile.address + before(n.spec.start[1], to.h) * tile.row_stride +
-             before(n.spec.start[2], to.w) * tile.pixel_stride + before(n.spec.start[3], to.c));
+             before(n.spec.start[2], to.w) * tile.pixel_stride +
+             before(n.spec.start[3], to.c) * u32(n.element_bytes(n.result())));
 }
 
 }  // namespace
@@ -147,7 +157,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_move = {
     .name = "move",
     .doc = "Slices, splits, transposes, joins and borders: views where strides allow, else copies.",
-    .dtypes = {DType::i8, DType::u8},
+    .dtypes = {DType::i8, DType::u8, DType::i16},
     .leads = false,
     .copies = true,
     .shows = shows,
@@ -162,6 +172,9 @@ extern constinit const FormDef form_move = {
     .examples =
         {R"((x: i8[1,3,4,5] q(0.1, 3)) {
       y: i8[1,3,6,7] q(0.1, 3) = Pad(x, i64[8]{0,0,1,1,0,0,1,1}) return y })",
+         R"((x: i16[1,3,4,5] q(0.001, 0)) {
+      a: i16[1,3,6,7] q(0.001, 0) = Pad(x, i64[8]{0,0,1,1,0,0,1,1})
+      y: i16[1,6,7,3] q(0.001, 0) = Transpose(a, perm=[0,2,3,1]) return y })",
          R"((x: i8[1,6,4,5] q(0.1, 3)) { y: i8[1,4,5,6] q(0.1, 3) = Transpose(x, perm=[0,2,3,1]) return y })",
          R"((x: i8[1,3,4,5] q(0.1, 3), z: i8[1,2,4,5] q(0.2, 3)) {
       y: i8[1,5,4,5] q(0.2, 3) = Concat(x, z, axis=1) return y })"},

@@ -37,6 +37,9 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
       axis >= 0 && axis != x.rank() - 1)
     out.range(str("the number of normalised axes of '", n.graph[n.data()].name, "'"),
               x.rank() - axis, 1, 1, "normalisation takes");
+  if (x.dtype == DType::i16 && x.quant.zero_point.size() == 1 && x.quant.zero_point[0] != 0)
+    out.range(str("the zero point of '", n.graph[n.data()].name, "'"), x.quant.zero_point[0], 0, 0,
+              "normalisation takes of 16-bit codes");
   if (!(n.spec.epsilon >= 0)) out.value("its epsilon", str(n.spec.epsilon), "0 or more");
   parameter_limits(n, n.spec.weights, "scale", out);
   parameter_limits(n, n.spec.bias, "bias", out);
@@ -46,8 +49,8 @@ std::int64_t slot_bytes(const FormNode& n, std::size_t, const Tiling&, const Mac
   return 2 * static_cast<std::int64_t>(sizeof(float)) * n.out.c;
 }
 
-double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return element_cycles(m, vector_unit::norm, t);
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  return element_cycles(n, m, vector_unit::norm, t);
 }
 
 /// A bias that is absent is 0: adding it changes no code.
@@ -79,6 +82,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_norm = {
     .name = "norm",
     .doc = "Layer and RMS normalisation of the last axis, which is walked as channels.",
+    .dtypes = {DType::i8, DType::i16},
     .order = row_order,
     .limits = limits,
     .operands = row_operands,
@@ -90,6 +94,9 @@ extern constinit const FormDef form_norm = {
     .emit = emit,
     .examples = {R"((x: i8[2,5,6] q(0.1, 3)) {
       y: i8[2,5,6] q(0.02, 5) = LayerNormalization(x, f32[6]{1, 2, -0.5, 0.25, 0, 1.5}, f32[6]{0.1})
+      return y })",
+                 R"((x: i16[2,5,6] q(0.0002, 0)) {
+      y: i16[2,5,6] q(0.0001, 0) = LayerNormalization(x, f32[6]{1, 2, -0.5, 0.25, 0, 1.5}, f32[6]{0.1})
       return y })",
                  R"((x: i8[1,3,4,3] q(0.1, 3)) {
       y: i8[1,3,4,3] q(0.02, 5) = RMSNormalization(x, f32[3]{1, 2, -0.5}) return y })"},

@@ -35,6 +35,7 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   if (n.spec.function == functions[0].name && !(x.quant == y.quant))
     out.scales(n.graph[n.data()].name, n.graph[n.result()].name);
   window_limits(n, out);
+  same_codes(n, out);
 }
 
 std::vector<Operand> operands(const FormSpec& s) { return {{.input = s.data}}; }
@@ -47,7 +48,7 @@ Box reach(const FormNode& n, std::size_t, const TileBox& tile) {
 TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
 double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
-  return element_cycles(m, *function(n.spec)->unit, t, n.spec.window.taps());
+  return element_cycles(n, m, *function(n.spec)->unit, t, n.spec.window.taps());
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
@@ -71,6 +72,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_pool = {
     .name = "pool",
     .doc = "The maximum or the mean of windows over height and width.",
+    .dtypes = {DType::i8, DType::i16},
     .order = [](const FormNode&) { return std::optional(AxisOrder::channels_first); },
     .limits = limits,
     .operands = operands,
@@ -83,6 +85,9 @@ extern constinit const FormDef form_pool = {
       y: i8[1,3,4,3] q(0.1, 3) = MaxPool(x, kernel_shape=[3,2], pads=[1,0,1,0], strides=[2,2]) return y })",
          R"((x: i8[2,3,7,6] q(0.1, 3)) {
       y: i8[2,3,7,6] q(0.07, -3) = AveragePool(x, kernel_shape=[3,3], pads=[1,1,1,1]) return y })",
+         R"((x: i16[2,3,7,6] q(0.001, 0)) {
+      a: i16[2,3,7,6] q(0.0007, 0) = AveragePool(x, kernel_shape=[3,3], pads=[1,1,1,1])
+      y: i16[2,3,5,4] q(0.0007, 0) = MaxPool(a, kernel_shape=[3,3]) return y })",
          R"((x: i8[1,5,4,6] q(0.1, 3)) { y: i8[1,5,1,1] q(0.1, 3) = GlobalMaxPool(x) return y })"},
 };
 

@@ -16,8 +16,8 @@ Box reach(const FormNode&, std::size_t, const TileBox& tile) { return tile.out; 
 
 TileRules rules(const FormNode&, const Machine& m) { return {.channel_grain = sram_alignment(m)}; }
 
-double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return element_cycles(m, vector_unit::requantise, t);
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  return element_cycles(n, m, vector_unit::requantise, t);
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
@@ -34,6 +34,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_quantise = {
     .name = "quantise",
     .doc = "Codes of one scale to codes of another.",
+    .dtypes = {DType::i8, DType::i16},
     .follows = true,
     .rescales = true,
     .limits = limits,
@@ -43,6 +44,9 @@ extern constinit const FormDef form_quantise = {
     .cycles = cycles,
     .emit = emit,
     .examples = {R"((x: i8[1,3,4,5] q(0.1, 3)) {
+      a: i16[1,3,4,5] q(0.001, 0) = longshore.Requantize(x)
+      y: i8[1,3,4,5] q(0.25, -8) = longshore.Requantize(a) return y })",
+                 R"((x: i8[1,3,4,5] q(0.1, 3)) {
       y: i8[1,3,4,5] q(0.25, -8) = longshore.Requantize(x) return y })"},
 };
 

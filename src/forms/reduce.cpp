@@ -1,4 +1,4 @@
-// The mean over height and width: tiles of the input add into int32 sums, the last one finishes.
+// The mean over height and width: tiles of the input add into sums, the last one finishes.
 #include "base/error.hpp"
 #include "forms/support/vector.hpp"
 #include "program/instructions/reduce.hpp"
@@ -19,6 +19,7 @@ void limits(const FormNode& n, const Unit& unit, Reasons& out) {
               "means over images are lowered for");
   // Of rank 2, whose first axis is no batch but rows.
   if (n.out.n != n.in.n) out.value("keepdims of a batch above 1", "0", "1");
+  same_codes(n, out);
 }
 
 std::vector<Operand> operands(const FormSpec& s) { return {{.input = s.data}}; }
@@ -31,12 +32,12 @@ TileRules rules(const FormNode&, const Machine& m) {
   return {.channel_grain = sram_alignment(m), .sums_pixels = true};
 }
 
-std::int64_t accumulator_bytes(const FormNode&, const Tiling& t, const Machine&) {
-  return t.channels * 4;
+std::int64_t accumulator_bytes(const FormNode& n, const Tiling& t, const Machine&) {
+  return t.channels * sum_bytes(n.type(n.data()).dtype);
 }
 
-double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return element_cycles(m, vector_unit::reduce, t);
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  return element_cycles(n, m, vector_unit::reduce, t);
 }
 
 void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
@@ -59,6 +60,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_reduce = {
     .name = "reduce",
     .doc = "The mean over height and width.",
+    .dtypes = {DType::i8, DType::i16},
     .order = order,
     .limits = limits,
     .operands = operands,
@@ -69,6 +71,8 @@ extern constinit const FormDef form_reduce = {
     .emit = emit,
     .examples = {R"((x: i8[2,5,7,6] q(0.1, 3)) {
       y: i8[2,5,1,1] q(0.03, -3) = GlobalAveragePool(x) return y })",
+                 R"((x: i16[2,5,7,6] q(0.001, 0)) {
+      y: i16[2,5,1,1] q(0.0003, 0) = GlobalAveragePool(x) return y })",
                  R"((x: i8[1,7,5] q(0.1, 3)) {
       y: i8[1,5] q(0.03, -3) = ReduceMean(x, i64[1]{1}, keepdims=0) return y })",
                  R"((x: i8[2,7,6,5] q(0.1, 3)) {

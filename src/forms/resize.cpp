@@ -64,8 +64,8 @@ std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling& t, const Mac
   return 2 * (t.rows + t.columns) + 2 * sram_alignment(m);
 }
 
-double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return element_cycles(m, vector_unit::resize, t);
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  return element_cycles(n, m, vector_unit::resize, t);
 }
 
 /// One axis of a tile: a factor and phase such that output o reads (o + phase) / factor, or places
@@ -130,6 +130,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_resize = {
     .name = "resize",
     .doc = "Nearest neighbours over height and width.",
+    .dtypes = {DType::i8, DType::i16},
     .order = [](const FormNode&) { return std::optional(AxisOrder::channels_first); },
     .prepare = prepare,
     .limits = limits,
@@ -143,6 +144,8 @@ extern constinit const FormDef form_resize = {
     .examples = {R"((x: i8[1,3,4,5] q(0.1, 3)) {
       y: i8[1,3,8,10] q(0.1, 3) = Resize(x, _, f32[4]{1.0,1.0,2.0,2.0}, mode="nearest",
         coordinate_transformation_mode="asymmetric", nearest_mode="floor") return y })",
+                 R"((x: i16[1,3,4,5] q(0.001, 0)) {
+      y: i16[1,3,7,9] q(0.001, 0) = Resize(x, _, _, i64[4]{1,3,7,9}, mode="nearest") return y })",
                  R"((x: i8[1,3,4,5] q(0.1, 3)) {
       y: i8[1,3,7,9] q(0.1, 3) = Resize(x, _, _, i64[4]{1,3,7,9}, mode="nearest") return y })"},
 };

@@ -1,5 +1,5 @@
-// Softmax over the channels of each pixel: the exponentials of the 256 distances from a row's
-// greatest code are a table in SRAM.
+// Softmax over the channels of each pixel: the exponentials of the distances from a row's greatest
+// code are a table in SRAM.
 #include "forms/support/rows.hpp"
 #include "forms/support/vector.hpp"
 #include "program/instructions/softmax.hpp"
@@ -8,22 +8,29 @@
 namespace longshore::forms {
 namespace {
 
+bool wide(const FormNode& n) { return n.type(n.data()).dtype == DType::i16; }
+
 void limits(const FormNode& n, const Unit& unit, Reasons& out) {
   out.needs(unit, vector_unit::softmax);
   row_limits(n, out);
+  if (!wide(n)) same_codes(n, out);
 }
 
-std::int64_t slot_bytes(const FormNode&, std::size_t, const Tiling&, const Machine&) {
-  return sizeof(SoftmaxTable);
+std::int64_t slot_bytes(const FormNode& n, std::size_t, const Tiling&, const Machine&) {
+  return wide(n) ? sizeof(WideSoftmaxTable::e) : sizeof(SoftmaxTable);
 }
 
-double cycles(const FormNode&, const Tiling& t, const Machine& m) {
-  return element_cycles(m, vector_unit::softmax, t);
+double cycles(const FormNode& n, const Tiling& t, const Machine& m) {
+  return element_cycles(n, m, vector_unit::softmax, t);
 }
 
 std::vector<std::byte> make(const FormNode& n, std::size_t, const TileBox&) {
-  const SoftmaxTable table = softmax_table(codes_of(n.type(n.data())).scale);
-  const auto bytes = std::as_bytes(std::span(table.e));
+  const float scale = codes_of(n.type(n.data())).scale;
+  const SoftmaxTable narrow = softmax_table(scale);
+  const WideSoftmaxTable table = wide_softmax_table(scale);
+  const std::span<const std::uint32_t> entries =
+      wide(n) ? std::span<const std::uint32_t>(table.e) : std::span<const std::uint32_t>(narrow.e);
+  const auto bytes = std::as_bytes(entries);
   return {bytes.begin(), bytes.end()};
 }
 
@@ -32,6 +39,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
   o.in = e.operand(0), o.out = e.result();
   set_extent(o, task.box.out);
   o.table = e.operand(1).address;
+  if (wide(n)) o.shift = wide_softmax_table(codes_of(n.type(n.data())).scale).shift;
   set_output_codes(o, n);
   e.emit(Queue::vector, o);
 }
@@ -42,6 +50,7 @@ void emit(const FormNode& n, const TileTask& task, TileEmitter& e) {
 extern constinit const FormDef form_softmax = {
     .name = "softmax",
     .doc = "Shares of exponentials along one axis, which is walked as channels.",
+    .dtypes = {DType::i8, DType::i16},
     .order = row_order,
     .limits = limits,
     .operands = row_operands,
@@ -55,6 +64,8 @@ extern constinit const FormDef form_softmax = {
       y: i8[2,3,5,37] q(0.00390625, -128) = Softmax(x) return y })",
                  R"((x: i8[1,20,9,7] q(0.03, -5)) {
       y: i8[1,20,9,7] q(0.003, -128) = Softmax(x, axis=1) return y })",
+                 R"((x: i16[2,3,5,37] q(0.0004, 0)) {
+      y: i16[2,3,5,37] q(0.000030517578125, 0) = Softmax(x) return y })",
                  R"((x: i8[300] q(0.02, 0)) { y: i8[300] q(0.0001, -100) = Softmax(x) return y })"},
 };
 

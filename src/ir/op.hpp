@@ -78,7 +78,7 @@ enum class Quant : std::uint8_t {
   rescale,  // inputs and output have scales of their own; dequantise, eval, quantise
   join,     // moves of several inputs: one scale for all where their ranges are near, else rescale
   integer,  // has eval_quantised: integer arithmetic with its own formula (docs/numbers.md)
-  table,    // element-wise unary: a 256-entry table made by dequantise, eval, quantise
+  table,    // element-wise unary: a table made by dequantise, eval, quantise
   recode,   // changes nothing but the representation: Quantize, Dequantize, Requantize
 };
 
@@ -102,6 +102,9 @@ struct OpDef {
   /// Multiply-accumulates of one run; null: none. Types are fully known.
   std::int64_t (*macs)(const NodeTypes&) = nullptr;
   Quant quant = Quant::none;
+  /// Of Quant::table: it has jumps, poles or a vertical tangent, so that no straight line over 128
+  /// codes of 16 bits comes near it: those are computed one by one, not by interpolation.
+  bool steep = false;
   /// Of operators with an input whose role is weights: its axis that runs over the output channels,
   /// -1 where none does.
   int (*weight_axis)(const NodeTypes&) = nullptr;

@@ -5,6 +5,7 @@
 
 #include "ir/op.hpp"
 #include "tensor/quant.hpp"
+#include "tensor/table_codes.hpp"
 
 namespace longshore {
 namespace {
@@ -71,6 +72,8 @@ class FloatContext final : public EvalContext {
 }  // namespace
 
 Status eval_dequantised(const OpDef& op, EvalContext& outer) noexcept {
+  if (op.quant == Quant::table && !op.steep && takes_wide_table(outer))
+    return eval_wide_table(op.eval, outer);
   try {
     std::vector<TensorView> in(outer.inputs.begin(), outer.inputs.end());
     std::vector<std::vector<float>> floats(in.size());

@@ -7,7 +7,8 @@ namespace longshore {
 struct OpDef;
 
 /// The default meaning of an operator on quantised values: dequantise, eval, quantise, in that
-/// order. Allocates; for the reference only.
+/// order, or of a function of 16-bit codes the table of tensor/table_codes.hpp. Allocates; for the
+/// reference only.
 Status eval_dequantised(const OpDef&, EvalContext&) noexcept;
 
 }  // namespace longshore

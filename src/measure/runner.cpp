@@ -13,7 +13,8 @@ std::span<const Operator> operator_table() {
     for (const OpDef* op : ops::all())
       if (op->eval)
         rows.push_back({op->domain, op->name, op->scratch, op->eval, op->eval_quantised,
-                        &op->schema, op->quant == Quant::table});
+                        &op->schema, op->quant == Quant::table,
+                        op->quant == Quant::table && !op->steep});
     return rows;
   }();
   return table;

@@ -12,6 +12,7 @@ extern constinit const OpDef definition = {
     .eval = eval_unary<FloatTypes, [](auto x) { return std::atanh(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
+    .steep = true,
     .form = table_form,
     .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Atanh(x) return y }"},

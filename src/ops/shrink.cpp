@@ -29,6 +29,7 @@ extern constinit const OpDef definition = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
+    .steep = true,
     .form = table_form,
     .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Shrink(x, lambd=1.5, bias=1.5) return y }"},

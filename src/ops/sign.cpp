@@ -22,6 +22,7 @@ extern constinit const OpDef definition = {
     .eval = eval_unary<NumberTypes, [](auto x) { return sign(x); }>,
     .facts = facts_rank,
     .quant = Quant::table,
+    .steep = true,
     .form = table_form,
     .elementwise = true,
     .examples = {"(x: f32[2,5]) { y = Sign(x) return y }", "(x: u8[4]) { y = Sign(x) return y }"},

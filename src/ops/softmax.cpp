@@ -18,15 +18,37 @@ Status eval(EvalContext& c) noexcept {
   });
 }
 
-/// Over whole rows of bytes with one scale; anything else by way of float.
+/// Of 16-bit codes into codes of either size.
+Status eval_wide(EvalContext& c, int axis) noexcept {
+  const TensorView& x = c.input(0);
+  const QuantView to = c.output_quant(0);
+  MutableView y;
+  LONGSHORE_TRY(c.output(0, x.shape, y));
+  const Lines lines(x.shape, axis);
+  const CodeRange range = code_range(y.dtype);
+  const SoftmaxOutput out{to.scale[0], to.zero_point[0], range.lowest, range.highest};
+  const WideSoftmaxTable table = wide_softmax_table(x.quant.scale[0]);
+  visit_type(TypeList<std::int8_t, std::uint8_t, std::int16_t>{}, y.dtype, [&]<class Out>() {
+    lines.each([&](std::int64_t start) {
+      wide_softmax_row(x.as<std::int16_t>() + start, y.as<Out>() + start, lines.count, lines.inner,
+                       table, out);
+    });
+  });
+  return {};
+}
+
+/// Over whole rows of bytes with one scale, or of 16-bit codes; anything else by way of float.
 Status eval_quantised(EvalContext& c) noexcept {
   using Bytes = TypeList<std::int8_t, std::uint8_t>;
   const TensorView& x = c.input(0);
   const QuantView to = c.output_quant(0);
-  if (x.quant.count != 1 || to.count != 1 || !is_byte(x.dtype) || !is_byte(c.output_dtype(0)))
+  const DType made = c.output_dtype(0);
+  const bool wide = x.dtype == DType::i16 && (is_byte(made) || made == DType::i16);
+  if (x.quant.count != 1 || to.count != 1 || !(wide || (is_byte(x.dtype) && is_byte(made))))
     return eval_dequantised(definition, c);
   const int axis = resolve_axis(c.attributes.integer("axis", -1), x.shape.rank);
   if (axis < 0 && x.shape.rank > 0) return axis_out_of_range(x.shape.rank);
+  if (wide) return eval_wide(c, axis);
   MutableView y;
   LONGSHORE_TRY(c.output(0, x.shape, y));
   const Lines lines(x.shape, axis);

@@ -36,7 +36,9 @@ double cpu_price_us(const Graph& g, const Node& n, const HostCpu& cpu, double co
   if (n.op->view) return 0;
   if (!known(g, n)) return -1;
   const bool quantised = n.output() != no_value && g[n.output()].type.quantised();
-  const auto rate = cpu.macs_per_cycle.find(quantised ? "i8" : "f32");
+  // No kernel multiplies 16-bit codes faster than floats.
+  const bool bytes = quantised && size_bytes(g[n.output()].type.dtype) == 1;
+  const auto rate = cpu.macs_per_cycle.find(bytes ? "i8" : "f32");
   const double peak = rate != cpu.macs_per_cycle.end() ? rate->second : 1;
   const double macs_us =
       static_cast<double>(node_macs(g, n)) / (peak * cpu.ghz * 1e3 * cpu.cores * cpu.efficiency);

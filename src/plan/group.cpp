@@ -45,6 +45,10 @@ class Grouper {
     return g_.nodes[i].input(static_cast<std::size_t>(specs_[i].data));
   }
 
+  bool same_codes(ValueId a, ValueId b) const {
+    return g_[a].type.dtype == g_[b].type.dtype && g_[a].type.quant == g_[b].type.quant;
+  }
+
   bool unused(ValueId v) const {
     return v == no_value || (uses_.nodes[index(v)].empty() && !uses_.output[index(v)]);
   }
@@ -136,8 +140,7 @@ class Grouper {
       const ValueId v = n.inputs[k];
       const int def = g_[v].def;
       const bool free = def >= 0 && npu(static_cast<std::size_t>(def)) && !needs_full(v) &&
-                        out_.aliases[index(v)].parent == no_value &&
-                        g_[v].type.quant == g_[n.output()].type.quant &&
+                        out_.aliases[index(v)].parent == no_value && same_codes(v, n.output()) &&
                         std::ranges::count(n.inputs, v) == 1;
       if (free)
         out_.aliases[index(v)] = {.parent = n.output(),
@@ -152,7 +155,7 @@ class Grouper {
   /// A stage that carries input `data` to output `result` of a node, with another scale if need be.
   Stage carry(std::size_t i, std::size_t input, std::size_t result) const {
     const Node& n = g_.nodes[i];
-    const bool rescale = !(g_[n.inputs[input]].type.quant == g_[n.outputs[result]].type.quant);
+    const bool rescale = !same_codes(n.inputs[input], n.outputs[result]);
     const forms::FormDef& form = rescale ? forms::rescaling() : forms::copying();
     FormSpec spec;
     spec.form = form.name;
@@ -225,7 +228,7 @@ class Grouper {
   /// A part of a join with another scale: rescaled in SRAM and written straight into the whole.
   void rescale_into_join(Layer& layer, std::size_t user, ValueId v) {
     const Node& n = g_.nodes[user];
-    if (g_[v].type.quant == g_[n.output()].type.quant) return;
+    if (same_codes(v, n.output())) return;
     const auto input = static_cast<std::size_t>(std::ranges::find(n.inputs, v) - n.inputs.begin());
     layer.stages.push_back(carry(user, input, 0));
     layer.part = part_start(user, input);

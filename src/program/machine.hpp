@@ -47,7 +47,10 @@ struct Machine {
   bool winograd =
       false;  // block: 3 x 3 kernels of stride 1 take 16 products for 2 x 2 pixels, not 36
   bool packs_narrow_input = false;  // block: kernel columns share the rows if channels are few
-  bool overlaps_folds = false;      // systolic: next weights load while this fold streams
+  /// Rates of products with 16-bit codes, as a part of that of bytes: by 8-bit and by 16-bit
+  /// weights; 0: it has none. Sums are 64 bits wide.
+  double mac_i16_rate = 0, mac_i16_weights_rate = 0;
+  bool overlaps_folds = false;  // systolic: next weights load while this fold streams
   /// Channels and kernel taps that a depthwise instruction multiplies per cycle; 0: it has none.
   std::uint32_t depthwise_lanes = 32, depthwise_taps = 1;
   double drain_elements_per_cycle = 16;  // accumulators requantised per cycle, beside the MACs
@@ -101,7 +104,8 @@ struct Machine {
   double cache_gb_per_s = 8;            // bytes that a clean or invalidate walks, per time
 
   std::uint8_t roundings = 7;                   // bit i: Rounding i can be done
-  Types dtypes = types(DType::i8, DType::i32);  // of tiles; an instruction may take fewer
+  Types dtypes = types(DType::i8, DType::i32);  // of tiles, i64 for sums of i16; an instruction may
+                                                // take fewer
 
   // Energy. 0: not known.
   double mac_pj = 0, vector_element_pj = 0, sram_byte_pj = 0, dram_byte_pj = 0;
@@ -114,6 +118,12 @@ struct Machine {
   /// Of reads of constants, 10^9 bytes per second.
   double constants_rate() const noexcept {
     return constants_gb_per_s > 0 ? constants_gb_per_s : dram_gb_per_s * dram_read_efficiency;
+  }
+  /// Of products of such codes and weights, as a part of that of bytes; 0: it has none.
+  double mac_rate(DType codes, DType weights) const noexcept {
+    const std::size_t wide = size_bytes(weights);
+    if (size_bytes(codes) == 1) return wide == 1 ? 1 : 0;
+    return wide == 1 ? mac_i16_rate : mac_i16_weights_rate;
   }
   bool rounds(int rounding) const noexcept { return (roundings >> rounding & 1) != 0; }
   double cycles_of(const VectorFunction& f) const noexcept {
@@ -148,6 +158,8 @@ struct Machine {
     visit("mac", "input_grain", m.input_grain);
     visit("mac", "output_grain", m.output_grain);
     visit("mac", "winograd", m.winograd);
+    visit("mac", "i16_rate", m.mac_i16_rate);
+    visit("mac", "i16_weights_rate", m.mac_i16_weights_rate);
     visit("mac", "packs_narrow_input", m.packs_narrow_input);
     visit("mac", "overlaps_folds", m.overlaps_folds);
     visit("mac", "depthwise_lanes", m.depthwise_lanes);

@@ -19,6 +19,9 @@ constexpr float largest_sensible = 1e30f;
 /// A warning where one sample alone widens a range by more than this part.
 constexpr float one_sample_part = 0.2f;
 constexpr std::size_t few_samples = 16;
+/// 16-bit codes reach so many times as far as what was observed: clipping what no sample showed
+/// would cost far more than one of 16 bits does.
+constexpr float wide_headroom = 2;
 /// Computed weights have zero point 0, which MAC arrays want, unless that would make their steps so
 /// many times as coarse: keys and values of attention lie around zero.
 constexpr float most_coarser = 1.5f;
@@ -191,8 +194,10 @@ class Quantiser {
       q = known_range_scale(*known, dtype);
       record.method = "known range";
     } else {
-      const Range range =
+      Range range =
           histogram ? calibrator_.choose(*histogram, codes.highest - codes.lowest + 1) : s.range();
+      if (size_bytes(dtype) > 1 && !in_.constant(group))
+        range = {range.lowest * wide_headroom, range.highest * wide_headroom};
       record.method = histogram ? std::string(calibrator_.name) : "min_max";
       const ScaleAndZero around_zero = symmetric_scale(range, dtype);
       const bool weights =

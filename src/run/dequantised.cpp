@@ -1,5 +1,6 @@
 #include "run/frame.hpp"
 #include "tensor/quant.hpp"
+#include "tensor/table_codes.hpp"
 
 namespace longshore {
 namespace {
@@ -60,6 +61,7 @@ class FloatContext final : public EvalContext {
 
 Status eval_dequantised(const Operator& op, EvalContext& outer, std::span<Buffer> floats,
                         MemoryBudget& budget) noexcept {
+  if (op.wide_table && takes_wide_table(outer)) return eval_wide_table(op.eval, outer);
   const std::size_t in = outer.inputs.size(), out = outer.output_count();
   if (in > most_float_operands || out > most_float_operands || in + out > floats.size())
     return Status::error(Code::unsupported, "a quantised operator with more than %zu operands",

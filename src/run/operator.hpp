@@ -14,7 +14,8 @@ struct Operator {
   Status (*eval)(EvalContext&) noexcept = nullptr;
   Status (*eval_quantised)(EvalContext&) noexcept = nullptr;  // null: dequantise, eval, quantise
   const Schema* schema = nullptr;                             // checked at load where present
-  bool table = false;  // element i of output 0 depends on element i of input 0 alone
+  bool table = false;       // element i of output 0 depends on element i of input 0 alone
+  bool wide_table = false;  // and 16-bit codes go through tensor/table_codes.hpp
 };
 
 }  // namespace longshore

@@ -104,6 +104,9 @@ double cache_op_ns(const Machine& machine, std::uint64_t bytes) noexcept {
 double energy_nj(const Machine& machine, const Instruction& instruction) noexcept {
   const Regions regions = regions_of(instruction);
   double pj = static_cast<double>(macs(instruction.operation)) * machine.mac_pj;
+  // A wider product takes as many passes as its rate says, each of which costs as much.
+  if (const Conv* c = instruction.operation.get_if<Conv>())
+    if (const double rate = machine.mac_rate(c->in.dtype, c->weight_dtype); rate > 0) pj /= rate;
   for (const Region& region : regions) {
     const double bytes = static_cast<double>(region.bytes());
     pj += bytes * (region.space == Space::sram ? machine.sram_byte_pj : machine.dram_byte_pj);

@@ -2,6 +2,7 @@
 // Shares tensor/requantise.hpp with the reference and nothing else; reads and writes the simulated
 // memories only.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -49,6 +50,12 @@ const ExecutionDef* execution_of(const Operation&) noexcept;
 
 /// A vector unit's lanes are 8 bits wide: a wider element takes several.
 inline std::size_t lanes_of(const Tile& t) noexcept { return size_bytes(t.dtype); }
+
+/// Lanes that the elements of an instruction with height, width and channels take.
+template <class O>
+std::uint64_t elements_of(const O& o) noexcept {
+  return std::uint64_t{o.height} * o.width * o.channels * std::max(lanes_of(o.in), lanes_of(o.out));
+}
 
 inline const std::byte* pixel(const std::byte* sram, const Tile& t, std::uint64_t y,
                               std::uint64_t x) noexcept {

@@ -52,7 +52,8 @@ std::string print(const Target& t) {
     out += "\n[npu]\nrounding = " + list(modes) + "\n";
     std::vector<std::string> dtypes;
     for (int i = 0; i < dtype_count; i++)
-      if (DType(i) != DType::i32 && m.dtypes.has(DType(i))) dtypes.emplace_back(name(DType(i)));
+      if (DType(i) != DType::i32 && DType(i) != DType::i64 && m.dtypes.has(DType(i)))
+        dtypes.emplace_back(name(DType(i)));
     if (dtypes.size() > 1) out += "dtypes = " + list(dtypes) + "\n";
     std::string section;
     for (const MachineField& f : machine_fields()) {

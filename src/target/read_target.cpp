@@ -173,7 +173,7 @@ class Reader {
     return v;
   }
 
-  /// Of codes in tiles; sums are int32 everywhere.
+  /// Of codes in tiles; sums are int32, or int64 of 16-bit codes.
   void dtypes(const toml::node& node) {
     t_.machine.dtypes = types(DType::i32);
     for (const std::string& w : words(node, "npu.dtypes")) {
@@ -181,6 +181,8 @@ class Reader {
       if (dtype == DType::undefined) bad(node, "npu.dtypes", "element types such as \"i8\"");
       t_.machine.dtypes = t_.machine.dtypes | types(dtype);
     }
+    if (t_.machine.dtypes.has(DType::i16))
+      t_.machine.dtypes = t_.machine.dtypes | types(DType::i64);
     if (!t_.machine.dtypes.has(DType::i8)) bad(node, "npu.dtypes", "\"i8\" among them");
   }
 

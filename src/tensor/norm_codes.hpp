@@ -1,6 +1,6 @@
-// Layer and RMS normalisation of 8-bit codes. The reference, the CPU kernel and the simulator call
-// these functions; docs/numbers.md states them as formulas. Sums are integers: their order does not
-// matter.
+// Layer and RMS normalisation of 8-bit codes, and of 16-bit codes around zero point 0. The
+// reference, the CPU kernel and the simulator call these functions; docs/numbers.md states them as
+// formulas. Sums are integers: their order does not matter.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace longshore {
 
-/// Longest row: count * sum of squares stays below 2^49, and count * d - S1 fits int32.
+/// Longest row: count * sum of squares stays at 2^62, where |d| is at most 2^15.
 inline constexpr std::int64_t most_norm_row = 65535;
 
 /// What is done to a row of codes, and the codes that it ends in.

@@ -126,6 +126,18 @@ def test_ignored(here):
         help_text = cli.run(command, "--help").stdout
         check.that("bf16" not in help_text, f"{command} --help offers no bf16")
         check.that("auto, cpu, reference, or sim" in " ".join(help_text.split()), f"{command} --help: one --on for all", help_text[-600:])
+    check.refuses("--precision fp16", cli.run("build", file, "--precision", "fp16"), ["fp16", "half-precision", "int16"])
+    wide = here / "wide.lsb"
+    answers("--precision int16", cli.run("build", file, "--target", NPU, "--precision", "int16", "-o", wide, "--dump", here / "wide"))
+    codes = "".join(path.read_text() for path in (here / "wide").glob("*quantised.txt"))
+    check.that(": i16[" in codes and "= Conv" in codes, "--precision int16 makes 16-bit activations", codes)
+    done = cli.run("compare", wide)
+    check.that(done.returncode == 0 and " 0 different" in done.stdout, "compare of 16-bit codes", done.stdout + done.stderr)
+    check.refuses("--precision of a bundle", cli.run("build", wide, "--target", NPU, "--precision", "int8"), ["--precision is for models"])
+    check.refuses("--precision of a bundle in bench", cli.run("bench", wide, "--precision", "int8"), ["came quantised to int16"])
+    check.refuses("--node-precision of nothing", cli.run("build", file, "--target", NPU, "--node-precision", "nothing=int16"), ["--node-precision nothing"])
+    check.refuses("--node-precision int3", cli.run("build", file, "--target", NPU, "--node-precision", "Conv=int3"), ["int16 or int16x16", "int3"])
+    check.refuses("--node-precision alone", cli.run("build", file, "--target", NPU, "--node-precision", "Conv"), ["--node-precision Conv", "NAME=int16x16"])
     check.refuses("--precision bf16", cli.run("bench", file, "--precision", "bf16"), ["bf16"], code=64)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""eval on the zoo: the fields of its JSON, that threads change nothing, that int8 stays near float, bad input."""
+"""eval on the zoo: the fields of its JSON, that threads change nothing, that int8 stays near float and int16 nearer, bad input."""
 import json
 import pathlib
 import sys
@@ -28,6 +28,14 @@ if DATA.exists():
     check.that(int8[0] == int8[1], "one thread and two give the same", int8)
     check.that(int8[0].get("label_agreement_percent", 0) >= 97, "int8 gives float's label in at least 97 %", int8[0])
     check.that(int8[0].get("output_sqnr_db", 0) > 25, "outputs' SQNR above 25 dB", int8[0])
+    for zoo in ("resnet8_fashion", "mobilenetv2_fashion"):
+        limits = "--limit", 40, "--calibrate-limit", 40, "--compare-float"
+        narrow, wide, widest = (json.loads(cli.run("eval", cli.ROOT / f"zoo/{zoo}.onnx", "--data", "fashion-mnist", "--json", *limits, "--precision", p).stdout)
+                        for p in ("int8", "int16", "int16x16"))
+        check.that(widest["precision"] == "int16x16" and widest["output_sqnr_db"] > wide["output_sqnr_db"] + 10, f"{zoo}: int16x16 is nearest",
+                   f"{wide['output_sqnr_db']} dB and {widest['output_sqnr_db']} dB")
+        check.that(wide["precision"] == "int16" and wide["output_sqnr_db"] > narrow["output_sqnr_db"] + 1, f"{zoo}: int16 is nearer to float",
+                   f"{narrow['output_sqnr_db']} dB and {wide['output_sqnr_db']} dB")
 else:
     print("SKIP what needs fashion-mnist: the data set is not there (Debian package dataset-fashion-mnist)")
 

@@ -19,6 +19,8 @@ MODELS = pathlib.Path(os.environ.get("LONGSHORE_MODELS", pathlib.Path.home() / "
 DATA = ROOT.parent / "shared/data/models"
 FULL = bool(os.environ.get("LONGSHORE_FULL"))
 TARGETS = ["rk3588-like", "rk3588-3cores-like", "shore-1", "ethos-u55-256-like"] if FULL else ["rk3588-like", "shore-1", "ethos-u55-256-like"]
+# 16-bit codes, too, where the NPU has them.
+BUILDS = [(target, "int8") for target in TARGETS] + [(target, "int16") for target in ("rk3588-like", "ethos-u55-256-like")]
 FAST = ["--calibrate-limit", "1", "--calibrator", "min_max", "--no-bias-correction"]
 PADDLE = "p2o.DynamicDimension."
 SMALL = {"ppocr2_cls": f"--dim {PADDLE}0=1 --dim {PADDLE}1=48 --dim {PADDLE}2=192", "silero_vad_flat16k": "",
@@ -50,9 +52,9 @@ with tempfile.TemporaryDirectory() as temporary:
         if not model.exists():
             print(f"SKIP {model.stem}: {model.name} is not in models (script/models fetches it)")
             continue
-        for target in TARGETS:
-            where, bundle = f"{model.stem} on {target}", folder / "model.lsb"
-            built = run("build", model, "--target", target, "--json", "-o", bundle, *FAST, *options.split(), timeout=1200)
+        for target, precision in BUILDS:
+            where, bundle = f"{model.stem} on {target} in {precision}", folder / "model.lsb"
+            built = run("build", model, "--target", target, "--precision", precision, "--json", "-o", bundle, *FAST, *options.split(), timeout=1200)
             if built.returncode == 2 and re.search(r"take \d+ bytes, but npu\.\S+ of \S+ is \d+", built.stderr):
                 print(f"{where}: refused: {built.stderr.strip().splitlines()[-1]}", flush=True)
                 continue

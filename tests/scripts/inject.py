@@ -66,10 +66,11 @@ def judge(net, counts, operations, results):
 with tempfile.TemporaryDirectory() as scratch:
     here = pathlib.Path(scratch)
     many, zoo = small_net.many_forms(here / "net.onnx"), cli.ROOT / "zoo"
-    for model, target in ((many, "shore-1"), (many, "rk3588-like"), (zoo / "resnet8_fashion.onnx", "shore-1"),
-                          (zoo / "mobilenetv2_fashion.onnx", "rk3588-like")):
+    for model, target, precision in ((many, "shore-1", "int8"), (many, "rk3588-like", "int8"), (many, "rk3588-like", "int16"),
+                                     (zoo / "resnet8_fashion.onnx", "shore-1", "int8"), (zoo / "resnet8_fashion.onnx", "shore-1", "int16x16"),
+                                     (zoo / "mobilenetv2_fashion.onnx", "rk3588-like", "int8")):
         bundle = here / "net.lsb"
-        done = cli.run("build", model, "--target", target, "--force", "*=npu", "-o", bundle)
-        if check.that(done.returncode == 0, f"{model.name} for {target}: build", done.stderr):
-            inject(bundle, f"{model.stem} for {target}")
+        done = cli.run("build", model, "--target", target, "--precision", precision, "--force", "*=npu", "-o", bundle)
+        if check.that(done.returncode == 0, f"{model.name} for {target} in {precision}: build", done.stderr):
+            inject(bundle, f"{model.stem} for {target} in {precision}")
 sys.exit(check.finish())

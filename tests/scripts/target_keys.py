@@ -36,6 +36,14 @@ NET = """net (x: f32[1, 3, 32, 32]) {
   return y
 }
 """
+WIDE = """wide (x: f32[1, 4, 48, 64]) {
+  c = Conv(x, f32[8, 4, 3, 3]{0.1}, pads=[1, 1, 1, 1])
+  t = Transpose(c, perm=[0, 1, 3, 2])
+  m = MatMul(c, t)
+  y = Conv(m, f32[16, 8, 3, 3]{0.1}, pads=[1, 1, 1, 1])
+  return y
+}
+"""
 # The last step runs on the CPU between two of the NPU: a Softmax along the columns is on no NPU.
 TARGETS = ("shore-1", "rk3588-like", "ethos-u55-256-like", "nvdla-large-like")
 NAMES = {"npu.mac.dataflow": ["weight_stationary", "output_stationary", "input_stationary", "block", "micro_block"]}
@@ -67,11 +75,11 @@ def others(key, value, limits):
     return [str(int(x)) if x == int(x) else repr(x) for x in found]
 
 
-def built(folder, target):
+def built(folder, target, net="net.txt", precision="int8"):
     """What `build` says and writes, without paths."""
     dump = folder / "dump"
-    done = subprocess.run([LONGSHORE, "build", "net.txt", "--target", target, "--plan", "--json", "--dump", dump], cwd=folder,
-                          capture_output=True, text=True)
+    done = subprocess.run([LONGSHORE, "build", net, "--target", target, "--precision", precision, "--plan", "--json", "--dump", dump],
+                          cwd=folder, capture_output=True, text=True)
     texts = [path.read_text() for path in sorted(dump.glob("*"))] if done.returncode == 0 else [done.stderr]
     return re.sub(r'"target":"[^"]*"|\S*\.toml\S*|target \S+|machine \S+', "", "\n".join([done.stdout, *texts]))
 
@@ -81,18 +89,20 @@ check.that(len(table) > 40, "docs/targets.md has the table of keys", f"{len(tabl
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     (folder / "net.txt").write_text(NET)
+    (folder / "wide.txt").write_text(WIDE)
 
-    def variant(target, line_section="", line=""):
+    def variant(target, line_section="", line="", wide=False):
         (folder / "v.toml").write_text(f'name = "v"\ndoc = "v"\nlike = "{target}"\n{line_section}\n{line}\n')
-        return built(folder, "v.toml")
+        return built(folder, "v.toml", "wide.txt", "int16") if wide else built(folder, "v.toml")
 
-    plain = {target: variant(target) for target in TARGETS}
-    for target in TARGETS:
-        check.that('"latency_ms"' in plain[target], f"the net builds for {target}", plain[target][-500:])
+    plain = {(target, wide): variant(target, wide=wide) for target in TARGETS for wide in (False, True)}
+    for what, text in plain.items():
+        check.that('"latency_ms"' in text, f"the net builds for {what}", text[-500:])
     for key, limits in table:
         _, group, name = key.split(".")
+        wide = name.startswith("i16_")  # what only 16-bit codes ask for
         effect = next((f"{target}: {value}" for target in TARGETS for value in others(key, value_of(target, key), limits)
-                       if variant(target, f"[npu.{group}]", f"{name} = {value}") != plain[target]), None)
+                       if variant(target, f"[npu.{group}]", f"{name} = {value}", wide) != plain[target, wide]), None)
         if key in without:
             check.that(not effect, f"{key} is listed as without effect", f"but it has one: {effect}")
         else:

@@ -83,6 +83,9 @@ void check_options(const Options& o, const Target& target) {
   if (!o.calibrate.sources.empty() && compile::open_bundle(o.model.path))
     fail(Code::bad_argument, "--calibrate is for models; ", o.model.path,
          " is a bundle and quantised as it is");
+  if (!o.calibrate.precision.empty() && compile::open_bundle(o.model.path))
+    fail(Code::bad_argument, "--precision is for models; ", o.model.path,
+         " is a bundle and quantised as it is");
   if (o.format.changes() && compile::open_bundle(o.model.path))
     fail(Code::bad_argument, "--input-type and --input-layout are for models; ", o.model.path,
          " is a bundle and takes its inputs as they are");
@@ -151,6 +154,7 @@ std::function<int()> setup(CommandLine& app) {
                  "Name of a target (see `longshore targets`) or a target file")
       .show_default();
   add_set_option(app, o->set);
+  add_precision_option(app, o->calibrate);
   add_calibrate_options(app, o->calibrate);
   add_image_options(app, o->image);
   using Layout = InputFormat::Layout;

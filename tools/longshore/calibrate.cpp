@@ -124,7 +124,28 @@ std::vector<Source> open_sources(const Graph& g, const std::vector<std::string>&
   return out;
 }
 
+/// NAME=PRECISION of --node-precision.
+NodePrecision node_precision(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0)
+    fail(Code::bad_argument, "--node-precision ", text,
+         ": expected NAME=int8, NAME=int16 or NAME=int16x16");
+  return {text.substr(0, equals), precision_of(std::string_view(text).substr(equals + 1))};
+}
+
 }  // namespace
+
+Precision precision_of(std::string_view name) {
+  if (name == "int8") return Precision::w8a8;
+  if (name == "int16") return Precision::w8a16;
+  if (name == "int16x16") return Precision::w16a16;
+  if (name == "fp16")
+    fail(Code::unsupported,
+         "fp16: no instruction of an NPU takes half-precision tiles and no kernel computes in "
+         "half precision yet; int8, int16 and int16x16 are there");
+  fail(Code::bad_argument, "a precision of int8, int16 or int16x16 is expected, found '", name,
+       "'");
+}
 
 int thread_count(int threads) {
   return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -164,6 +185,20 @@ void add_calibrate_options(CommandLine& app, CalibrateOptions& o) {
                  "A node's name, an output's name or an operator that stays float")
       .one_at_a_time()
       .group(group);
+  app.add_option(
+         "--node-precision", o.node_precisions,
+         "NAME=int8, NAME=int16 or NAME=int16x16: of a node, an output's node or an operator")
+      .one_at_a_time()
+      .group(group);
+}
+
+void add_precision_option(CommandLine& app, CalibrateOptions& o) {
+  app.add_option(
+         "--precision", o.precision,
+         "int8; int16: activations of 16 bits beside weights of 8; int16x16: both of 16 (fp16 is "
+         "refused: it is not there yet)")
+      .one_of({"int8", "int16", "int16x16", "fp16"})
+      .group("Quantisation");
 }
 
 namespace {
@@ -213,6 +248,12 @@ std::function<bool(const compile::Progress&)> shown_progress() {
 void set_calibration(compile::Options& to, const CalibrateOptions& o, const ImageOptions& image,
                      int threads, const std::string& fallback) {
   to.numbers = o.quantize;
+  if (!o.precision.empty()) {
+    to.numbers.precision = precision_of(o.precision);
+    to.quantise = compile::Quantise::always;
+  }
+  for (const std::string& text : o.node_precisions)
+    to.numbers.precisions.push_back(node_precision(text));
   to.rounding = o.rounding;
   to.threads = thread_count(threads);
   if (o.sources.empty() && fallback.empty()) return;
@@ -239,6 +280,8 @@ void warn_of_unused(const CalibrateOptions& o, const compile::Compiled& c) {
   if (!o.sources.empty()) warn(str("--calibrate changes nothing: ", why));
   if (!o.quantize.exclude.empty()) warn(str("--keep-float changes nothing: ", why));
   if (o.rounding) warn(str("--rounding changes nothing: ", why));
+  if (!o.precision.empty()) warn(str("--precision changes nothing: ", why));
+  if (!o.node_precisions.empty()) warn(str("--node-precision changes nothing: ", why));
 }
 
 }  // namespace longshore

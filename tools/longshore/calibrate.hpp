@@ -16,11 +16,19 @@ struct CalibrateOptions {
   std::vector<std::string> sources;  // [NAME=]PATH
   std::size_t limit = 500;           // samples that are used
   std::optional<Rounding> rounding;  // absent: as the target has it
+  std::string precision;             // of --precision, where the command has it; empty: int8
+  std::vector<std::string> node_precisions;  // NAME=int8, int16 or int16x16
   QuantizeOptions quantize;
 };
 
 /// --calibrate, --calibrate-limit, --calibrator, --rounding, --keep-float, ...
 void add_calibrate_options(CommandLine&, CalibrateOptions&);
+
+/// --precision int8|int16|int16x16|fp16, for commands whose model may also stay float without it.
+void add_precision_option(CommandLine&, CalibrateOptions&);
+
+/// Of int8, int16 and int16x16; anything else is refused, fp16 with what it lacks.
+Precision precision_of(std::string_view name);
 
 /// Fills in what these options say: samples, scales, threads (0: as many as the machine lends), and
 /// progress on stderr. A source is a data set (its training half), a folder of pictures or .npy

@@ -126,12 +126,12 @@ int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
   return finish(o, report);
 }
 
-/// int8 against float: where quantisation loses what.
-int compare_int8(const Options& o, const ReadResult& model, const compile::Compiled& c) {
+/// Codes against float: where quantisation loses what.
+int compare_codes(const Options& o, const ReadResult& model, const compile::Compiled& c) {
   const Samples samples = samples_for(o, model);
   CompareReport report;
   report.file = o.model.path;
-  report.got = "int8";
+  report.got = o.calibrate.precision.empty() ? "int8" : o.calibrate.precision;
   report.want = "float";
   report.exact = false;
   report.samples = samples.count;
@@ -191,6 +191,9 @@ int run(const Options& o) {
   if (bundle && !o.calibrate.sources.empty())
     fail(Code::bad_argument, "--calibrate is for models; ", o.model.path,
          " is a bundle and quantised as it is");
+  if (bundle && !o.calibrate.precision.empty())
+    fail(Code::bad_argument, "--precision is for models; ", o.model.path,
+         " is a bundle and quantised as it is");
   if (bundle && o.on != "cpu" &&
       (o.on == "sim" || o.inject || !bundle->bundle.section(Section::target).empty()))
     return compare_sim(o, model);
@@ -202,7 +205,7 @@ int run(const Options& o) {
   set_calibration(options, o.calibrate, o.inputs.image, 0);
   const compile::Compiled c = compile_shown(options);
   warn_of_unused(o.calibrate, c);
-  if (c.quantised_here && o.on == "auto") return compare_int8(o, model, c);
+  if (c.quantised_here && o.on == "auto") return compare_codes(o, model, c);
   return compare_cpu(o, model, c.graph);
 }
 
@@ -218,7 +221,7 @@ std::function<int()> setup(CommandLine& app) {
       .positive();
   app.add_option("--on", o->on,
                  "What is held against the reference: sim or cpu; auto: sim for bundles of an NPU, "
-                 "int8 against float with --calibrate, else cpu")
+                 "codes against float with --calibrate or --precision, else cpu")
       .one_of({"auto", "sim", "cpu"});
   app.add_option("--feed", o->feed,
                  "With --on cpu: single (each node gets the reference's inputs) or entire")
@@ -228,6 +231,7 @@ std::function<int()> setup(CommandLine& app) {
       "Changes one operand of one instruction, drawn by this seed, and says what becomes of it");
   app.add_flag("--all", o->all, "Lists every layer");
   app.add_flag("--json", o->json, "One JSON object on one line");
+  add_precision_option(app, o->calibrate);
   add_calibrate_options(app, o->calibrate);
   return [o] { return run(*o); };
 }

@@ -38,8 +38,8 @@ void add_on_option(CommandLine& app, std::string& on) {
 
 void add_engine_options(CommandLine& app, EngineOptions& o) {
   add_model_options(app, o.model);
-  app.add_option("--precision", o.precision, "float32 or int8; as the file has it")
-      .one_of({"float32", "int8"});
+  app.add_option("--precision", o.precision, "float32, int8, int16 or int16x16; as the file has it")
+      .one_of({"float32", "int8", "int16", "int16x16"});
   app.add_option("--threads", o.threads, "As many as the process may use").range(1, 256);
   add_on_option(app, o.on);
   add_calibrate_options(app, o.calibrate);
@@ -94,14 +94,21 @@ void ModelEngine::load(const EngineOptions& o, const ReadResult& model) {
   options.model = model;
   options.last = compile::Stage::import;
   if (bundle) options.first = compile::Stage::place;  // its graph is as it shall be
-  const bool came_quantised = compile::quantised(compile_shown(options).imported);
+  const Graph imported = compile_shown(options).imported;
+  const bool came_quantised = compile::quantised(imported);
+  const std::string_view came = compile::precision_name(imported);
   if (o.precision == "float32" && came_quantised)
     fail(Code::unsupported, path_,
          ": --precision float32: the file holds a quantised model, not its float form");
-  const bool quantise = o.precision == "int8" && !came_quantised;
+  const bool asked = !o.precision.empty() && o.precision != "float32";
+  if (asked && came_quantised && o.precision != came)
+    fail(Code::unsupported, path_, ": --precision ", o.precision, ": the file came quantised to ",
+         came);
+  const bool quantise = asked && !came_quantised;
   if (bundle && quantise)
-    fail(Code::unsupported, path_, ": --precision int8: the bundle was built in float32");
-  precision_ = came_quantised || quantise ? "int8" : "float32";
+    fail(Code::unsupported, path_, ": --precision ", o.precision,
+         ": the bundle was built in float32");
+  precision_ = quantise ? o.precision : came;
 
   graph_ = model.graph;
   if (!program || !compile::open_dims(model.graph).empty()) {
@@ -112,7 +119,9 @@ void ModelEngine::load(const EngineOptions& o, const ReadResult& model) {
                    : where_ == "reference" ? compile::Stage::quantise
                                            : compile::Stage::lower;
     options.quantise = quantise ? compile::Quantise::always : compile::Quantise::never;
-    set_calibration(options, o.calibrate, o.inputs.image, o.threads);
+    CalibrateOptions calibrate = o.calibrate;
+    if (quantise) calibrate.precision = o.precision;
+    set_calibration(options, calibrate, o.inputs.image, o.threads);
     compile::Compiled compiled = compile_shown(options);
     warn_of_unused(o.calibrate, compiled);
     graph_ = std::move(compiled.graph);

@@ -182,34 +182,38 @@ int run(const Options& o) {
   Graph graph = plain;
   QuantizeReport report;
   const bool was_quantised = compile::quantised(plain);
-  const std::string precision = !o.precision.empty() ? o.precision
-                                : was_quantised      ? "int8"
-                                                     : "float32";
+  const std::string_view came = compile::precision_name(plain);
+  if (was_quantised && !o.precision.empty() && o.precision != "float32" && o.precision != came)
+    fail(Code::unsupported, "--precision ", o.precision, ": ", o.model.path, " came quantised to ",
+         came);
+  const std::string precision = !o.precision.empty() ? o.precision : std::string(came);
   if (precision == "float32" && was_quantised)
     fail(Code::unsupported, "--precision float32: ", o.model.path,
          " holds a quantised model, not its float form");
   if (was_quantised && o.compare)
     fail(Code::unsupported, "--compare-float: ", o.model.path,
          " holds a quantised model, not its float form");
-  const bool quantise = precision == "int8" && !was_quantised;
+  const bool quantise = precision != "float32" && !was_quantised;
   if (quantise) {
     const bool has_training_half = o.data.starts_with("fashion-mnist");
     if (o.calibrate.sources.empty() && !has_training_half)
-      fail(Code::bad_argument, "--precision int8 needs --calibrate: the data set ", o.data,
-           " has no training half to calibrate on");
+      fail(Code::bad_argument, "--precision ", precision, " needs --calibrate: the data set ",
+           o.data, " has no training half to calibrate on");
     if (bundle)
-      fail(Code::unsupported, "--precision int8: the bundle ", o.model.path,
+      fail(Code::unsupported, "--precision ", precision, ": the bundle ", o.model.path,
            " was built in float32");
     options.last = compile::Stage::quantise;
     options.quantise = compile::Quantise::always;
-    set_calibration(options, o.calibrate, o.image, o.threads, o.data);
+    CalibrateOptions calibrate = o.calibrate;
+    calibrate.precision = precision;
+    set_calibration(options, calibrate, o.image, o.threads, o.data);
     const compile::Compiled c = compile_shown(options);
     graph = c.graph;
     report = c.quantisation;
     if (o.report) std::cerr << print(report);
   } else if (!o.calibrate.sources.empty()) {
     warn(was_quantised ? "--calibrate changes nothing: the model came quantised"
-                       : "--calibrate changes nothing without --precision int8");
+                       : "--calibrate changes nothing without --precision int8, int16 or int16x16");
   }
   const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, on),
                            o.compare ? engine_for(plain, on == "sim" ? "cpu" : on) : MakeEngine{});
@@ -254,8 +258,9 @@ std::function<int()> setup(CommandLine& app) {
                  "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")
       .required();
   add_on_option(app, o->on);
-  app.add_option("--precision", o->precision, "float32 or int8; as the file has it")
-      .one_of({"float32", "int8"});
+  app.add_option("--precision", o->precision,
+                 "float32, int8, int16 or int16x16; as the file has it")
+      .one_of({"float32", "int8", "int16", "int16x16"});
   app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")
       .positive();
   app.add_option("--threads", o->threads, "As many as there are cores").positive();

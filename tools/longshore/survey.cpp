@@ -148,6 +148,7 @@ std::function<int()> setup(CommandLine& app) {
                  "Name of a target or a target file; several may be given; all that have an NPU")
       .one_at_a_time();
   add_set_option(app, o->set);
+  add_precision_option(app, o->calibrate);
   add_calibrate_options(app, o->calibrate);
   add_image_options(app, o->image);
   app.add_flag("--json", o->json, "One JSON object on one line");

@@ -13,8 +13,8 @@ std::string list(const List<DType>& dtypes) {
   return out;
 }
 
-void check_value(const FormDef& form, const FormNode& n, ValueId v, std::string_view what,
-                 Reasons& out) {
+void check_value(const FormDef& form, const FormNode& n, const Unit& unit, ValueId v,
+                 std::string_view what, Reasons& out) {
   const bool data = v == n.data();
   const Value& value = n.graph[v];
   const TensorType& t = value.type;
@@ -45,6 +45,8 @@ void check_value(const FormDef& form, const FormNode& n, ValueId v, std::string_
                  "; this form works on quantised ", list(form.dtypes)),
              {},
              str("quantise '", value.name, "' to ", name(form.dtypes[0]))});
+  else if (!unit.machine.dtypes.has(t.dtype))
+    out.lacks(unit, str("tiles of ", name(t.dtype), ", which ", named, " is"), "npu.dtypes");
   else if (t.quant.scale.size() != 1)
     out.range(str("the number of scales of ", named),
               static_cast<std::int64_t>(t.quant.scale.size()), 1, 1, "the NPU takes");
@@ -66,12 +68,12 @@ void check_node(const FormDef& form, const FormNode& n, const Unit& unit, Reason
     if (v == no_value ||
         (o.source != Operand::Source::value && o.source != Operand::Source::inside))
       continue;
-    check_value(form, n, v, "input", out);
+    check_value(form, n, unit, v, "input", out);
     if (o.input == n.spec.data && !o.broadcast && n.graph.constant(v))
       out.value(str("input '", n.graph[v].name, "'"), "a constant", "computed");
   }
   for (ValueId v : n.node.outputs)
-    if (v != no_value) check_value(form, n, v, "output", out);
+    if (v != no_value) check_value(form, n, unit, v, "output", out);
   form.limits(n, unit, out);
 }
 

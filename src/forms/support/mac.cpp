@@ -1,6 +1,7 @@
 #include "forms/support/mac.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.hpp"
 
@@ -9,6 +10,25 @@ namespace {
 
 std::uint32_t u32(std::int64_t v) { return static_cast<std::uint32_t>(v); }
 
+/// Codes and weights that the array multiplies, and what it may make of them.
+void type_limits(const FormNode& n, const Unit& unit, Reasons& out) {
+  const Value &x = n.graph[n.data()], &y = n.graph[n.result()];
+  const ValueId w = n.input(n.spec.weights);
+  if (w == no_value || x.type.dtype != DType::i16) {
+    if (x.type.dtype != DType::i16 && y.type.dtype == DType::i16)
+      out.value(str("the element type of '", y.name, "'"), "i16", "i8, as that of its input");
+    return;
+  }
+  const DType weights = n.type(w).dtype;
+  if ((weights == DType::i8 || weights == DType::i16) &&
+      !(unit.machine.mac_rate(DType::i16, weights) > 0))
+    out.lacks(unit, str("products of i16 by ", name(weights)),
+              weights == DType::i8 ? "npu.mac.i16_rate" : "npu.mac.i16_weights_rate");
+  if (x.type.quant.zero_point.size() == 1 && x.type.quant.zero_point[0] != 0)
+    out.range(str("the zero point of '", x.name, "'"), x.type.quant.zero_point[0], 0, 0,
+              "the MAC array takes of 16-bit codes");
+}
+
 void weight_limits(const FormNode& n, Reasons& out) {
   const ValueId id = n.input(n.spec.weights);
   if (id == no_value) return out.value("its weights", "absent", "a constant");
@@ -16,8 +36,10 @@ void weight_limits(const FormNode& n, Reasons& out) {
   const bool matrix = n.spec.other >= 0 && (n.spec.weights_by_input || w.type.rank() == 2);
   if (!n.graph.constant(id) && !matrix) return out.computed("weights", w.name);
   const Quantisation& q = w.type.quant;
-  if (w.type.dtype != DType::i8)
-    out.value(str("the element type of '", w.name, "'"), name(w.type.dtype), "i8");
+  const bool wide = n.type(n.data()).dtype == DType::i16;
+  if (w.type.dtype != DType::i8 && !(wide && w.type.dtype == DType::i16))
+    out.value(str("the element type of '", w.name, "'"), name(w.type.dtype),
+              wide ? "i8 or i16" : "i8");
   const int axis = n.spec.weights_by_input ? w.type.rank() - 1 : 0;
   for (std::int32_t z : q.zero_point)
     if (z != 0) {
@@ -120,13 +142,30 @@ std::optional<AxisOrder> mac_order(const FormNode& n) {
   return is_matrix_product(n) ? AxisOrder::channels_last : AxisOrder::channels_first;
 }
 
-void mac_limits(const FormNode& n, const Unit&, Reasons& out) {
+std::vector<std::int16_t> constant_weights(const FormNode& n) {
+  const TensorView from = n.graph.constant(n.input(n.spec.weights))->view();
+  std::vector<std::int16_t> out(static_cast<std::size_t>(from.elements()));
+  if (from.dtype == DType::i8)
+    std::copy_n(from.as<std::int8_t>(), out.size(), out.begin());
+  else
+    std::copy_n(from.as<std::int16_t>(), out.size(), out.begin());
+  return out;
+}
+
+void put_weight(std::vector<std::byte>& to, std::int64_t at, std::int64_t bytes, std::int16_t w) {
+  const auto code = static_cast<std::int8_t>(w);
+  std::memcpy(to.data() + at * bytes, bytes == 1 ? static_cast<const void*>(&code) : &w,
+              static_cast<std::size_t>(bytes));
+}
+
+void mac_limits(const FormNode& n, const Unit& unit, Reasons& out) {
   const TensorType& x = n.type(n.data());
   const bool matrix = is_matrix_product(n);
   if (x.rank() < (matrix ? 1 : 3) || x.rank() > 4)
     out.range(str("the rank of '", n.graph[n.data()].name, "'"), x.rank(), matrix ? 1 : 3, 4,
               matrix ? "matrix products are lowered for" : "convolutions are lowered for");
   if (matrix) matrix_limits(n, out);
+  type_limits(n, unit, out);
   weight_limits(n, out);
   bias_limits(n, out);
   if (const ValueId residual = n.input(n.spec.residual); residual != no_value)
@@ -139,6 +178,12 @@ void mac_limits(const FormNode& n, const Unit&, Reasons& out) {
   window_limits(n, out);
 }
 
+void set_types(Conv& conv, const FormNode& n) {
+  conv.in.dtype = n.type(n.data()).dtype;
+  conv.weight_dtype = n.type(n.input(n.spec.weights)).dtype;
+  conv.out.dtype = n.type(n.result()).dtype;
+}
+
 void set_tile(Conv& conv, const FormNode& n, const TileTask& task, TileEmitter& e,
               std::size_t data) {
   const MacCodes codes = mac_codes(n);
@@ -146,13 +191,17 @@ void set_tile(Conv& conv, const FormNode& n, const TileTask& task, TileEmitter& 
   conv.in = e.operand(data);
   conv.in_h = u32(in.h.size()), conv.in_w = u32(in.w.size()), conv.in_c = u32(in.c.size());
   conv.in_zero = codes.in.zero;
+  conv.weight_dtype = n.type(n.input(n.spec.weights)).dtype;
   set_window(conv, n, out);
   conv.accumulate = !task.box.begins;
   conv.finish = task.box.ends;
   conv.out = e.result();
   if (!task.box.begins || !task.box.ends) {
-    conv.accumulators = {e.accumulators(), conv.out.row_stride * 4, conv.out.pixel_stride * 4,
-                         DType::i32};
+    // As many sums lie in a pixel as its padded channels are.
+    const std::int64_t sum = sum_bytes(conv.in.dtype);
+    const std::uint32_t times = u32(sum / static_cast<std::int64_t>(size_bytes(conv.out.dtype)));
+    conv.accumulators = {e.accumulators(), conv.out.row_stride * times,
+                         conv.out.pixel_stride * times, sum == 4 ? DType::i32 : DType::i64};
   }
   conv.out_h = u32(out.h.size()), conv.out_w = u32(out.w.size()), conv.out_c = u32(out.c.size());
   conv.out_zero = codes.out.zero;

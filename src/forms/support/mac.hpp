@@ -12,6 +12,10 @@ struct MacCodes {
 MacCodes mac_codes(const FormNode&);
 /// Bias and multiplier of each output channel.
 std::vector<ChannelParameters> mac_parameters(const FormNode&);
+/// The constant weights, widened.
+std::vector<std::int16_t> constant_weights(const FormNode&);
+/// Writes element `at` of packed weights, whose elements have `bytes` bytes.
+void put_weight(std::vector<std::byte>& to, std::int64_t at, std::int64_t bytes, std::int16_t);
 /// Weights with the parameters behind them, from the next multiple of 64: what a packed operand is.
 std::vector<std::byte> with_parameters(std::vector<std::byte> weights,
                                        const std::vector<ChannelParameters>&);
@@ -39,6 +43,8 @@ void set_window(O& o, const FormNode& n, const Box& out) {
   o.pad_left = u32(columns.before), o.pad_right = u32(columns.after);
 }
 
+/// The element types, which decide the rate.
+void set_types(Conv&, const FormNode&);
 /// Sets what one turn of a convolution and its depthwise kind have in common: the tile of operand
 /// `data`, the window, sums, results.
 void set_tile(Conv&, const FormNode&, const TileTask&, TileEmitter&, std::size_t data);

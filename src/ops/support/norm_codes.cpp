@@ -7,7 +7,9 @@
 namespace longshore::ops {
 namespace {
 
-using Bytes = TypeList<std::int8_t, std::uint8_t>;
+using Codes = TypeList<std::int8_t, std::uint8_t, std::int16_t>;
+
+bool has_codes(DType t) { return is_byte(t) || t == DType::i16; }
 
 /// One plain float for each element of a row.
 bool row_of_floats(const TensorView& v, const Shape& row) {
@@ -24,8 +26,9 @@ Status eval_norm_quantised(const OpDef& op, EvalContext& c, bool subtract_mean, 
   Shape row;
   for (int i = axis; i >= 0 && i < x.shape.rank; i++) row.push(x.shape[i]);
   const std::int64_t count = row.elements();
-  if (axis < 0 || x.quant.count != 1 || to.count != 1 || !is_byte(x.dtype) ||
-      !is_byte(c.output_dtype(0)) || count > most_norm_row || !row_of_floats(scale, row) ||
+  if (axis < 0 || x.quant.count != 1 || to.count != 1 || !has_codes(x.dtype) ||
+      !has_codes(c.output_dtype(0)) || (x.dtype == DType::i16 && x.quant.zero_point[0] != 0) ||
+      count > most_norm_row || !row_of_floats(scale, row) ||
       (added.present() && !row_of_floats(added, row)) || c.wants(1) || c.wants(2))
     return eval_dequantised(op, c);
   MutableView y;
@@ -33,8 +36,8 @@ Status eval_norm_quantised(const OpDef& op, EvalContext& c, bool subtract_mean, 
   const NormCodes n =
       norm_codes(x.quant, to, y.dtype, c.attributes.real("epsilon", 1e-5f), subtract_mean);
   const float* biases = added.present() ? added.as<float>() : nullptr;
-  visit_type(Bytes{}, x.dtype, [&]<class In>() {
-    visit_type(Bytes{}, y.dtype, [&]<class Out>() {
+  visit_type(Codes{}, x.dtype, [&]<class In>() {
+    visit_type(Codes{}, y.dtype, [&]<class Out>() {
       for (std::int64_t at = 0; count > 0 && at < x.elements(); at += count)
         norm_row(x.as<In>() + at, y.as<Out>() + at, count, scale.as<float>(), biases, n);
     });

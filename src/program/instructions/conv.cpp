@@ -7,8 +7,8 @@
 namespace longshore::instructions {
 namespace {
 
-constexpr Types codes = types(DType::i8), bytes = types(DType::i8, DType::u8),
-                sums = types(DType::i32);
+constexpr Types data = types(DType::i8, DType::u8, DType::i16),
+                codes = types(DType::i8, DType::i16), sums = types(DType::i32, DType::i64);
 
 constexpr Field weight_dtype = [] {
   Field f = LONGSHORE_LIMITED(Conv, dtype, weight_dtype, dtype_count - 1);
@@ -18,7 +18,7 @@ constexpr Field weight_dtype = [] {
 
 constexpr auto fields = field_list(
     LONGSHORE_FIELD(Conv, flag, depthwise), LONGSHORE_FIELD(Conv, flag, accumulate),
-    LONGSHORE_FIELD(Conv, flag, finish), LONGSHORE_TILE(Conv, in, bytes),
+    LONGSHORE_FIELD(Conv, flag, finish), LONGSHORE_TILE(Conv, in, data),
     LONGSHORE_FIELD(Conv, extent, in_h), LONGSHORE_FIELD(Conv, extent, in_w),
     LONGSHORE_FIELD(Conv, extent, in_c), LONGSHORE_CODE(Conv, in_zero, in), window_fields<Conv>,
     LONGSHORE_FIELD(Conv, address, weights), LONGSHORE_FIELD(Conv, stride, weight_out_stride),
@@ -50,7 +50,22 @@ std::uint64_t multiplies(const Conv& c) {
   return out * c.kernel_h * c.kernel_w * (c.depthwise ? 1 : c.in_c);
 }
 
+/// Which types go together.
+Status check_types(const Conv& c, const Machine& m) {
+  const auto text = [](DType t) { return name(t).data(); };  // of literals
+  const bool wide = c.in.dtype == DType::i16;
+  if (!(m.mac_rate(c.in.dtype, c.weight_dtype) > 0))
+    return refuse("the machine multiplies no %s by %s", text(c.in.dtype), text(c.weight_dtype));
+  if (wide && c.in_zero != 0) return refuse("in_zero is %d, expected 0 of 16-bit codes", c.in_zero);
+  if (c.finish && !wide && c.out.dtype == DType::i16)
+    return refuse("16-bit outputs of 8-bit inputs");
+  if ((c.accumulate || !c.finish) && c.accumulators.dtype != (wide ? DType::i64 : DType::i32))
+    return refuse("sums of %s are not %s", text(c.in.dtype), text(c.accumulators.dtype));
+  return {};
+}
+
 Status check(const Conv& c, const Machine& m, Queue) {
+  LONGSHORE_TRY(check_types(c, m));
   LONGSHORE_TRY(check_clamp(c));
   LONGSHORE_TRY(check_windows(c));
   if (c.depthwise && c.in_c != c.out_c)

@@ -24,7 +24,8 @@ struct ChannelParameters {
 ///                x * stride_w + j * dilation_w - pad_left, c) - in_zero) * w(o, i, j, c)
 /// where taps outside the input tile contribute 0, start = the accumulator in SRAM if `accumulate`,
 /// else 0. If `finish`: out = requantise(a + bias(o), multiplier(o), out_zero, lowest, highest,
-/// rounding); otherwise a is stored into the accumulator region as int32.
+/// rounding); otherwise a is stored into the accumulator region. Sums are int32; of 16-bit codes,
+/// whose zero point is 0, int64.
 /// depthwise: in_c == out_c, and w(o, i, j, c) counts for c == o only.
 struct Conv {
   static constexpr const InstructionDef& def = instructions::instruction_conv;

@@ -8,7 +8,7 @@
 namespace longshore::instructions {
 namespace {
 
-constexpr Types codes = types(DType::i8);
+constexpr Types codes = types(DType::i8, DType::i16);
 
 constexpr auto fields =
     field_list(LONGSHORE_TILE(Norm, in, codes), LONGSHORE_TILE(Norm, out, codes),
@@ -30,6 +30,8 @@ Status check(const Norm& n, const Machine&, Queue) {
   if (!(n.epsilon >= 0) || !std::isfinite(n.epsilon))
     return refuse("epsilon is %g, expected a finite number from 0 on",
                   static_cast<double>(n.epsilon));
+  if (n.in.dtype == DType::i16 && n.in_zero != 0)
+    return refuse("in_zero is %d, expected 0 of 16-bit codes", n.in_zero);
   return check_clamp(n);
 }
 

@@ -6,7 +6,7 @@
 namespace longshore::instructions {
 namespace {
 
-constexpr Types codes = types(DType::i8);
+constexpr Types codes = types(DType::i8, DType::i16);
 
 constexpr auto fields =
     field_list(LONGSHORE_LIMITED(Pool, flag, function, 1),
@@ -30,6 +30,7 @@ const VectorFunction& function(const Pool& p) {
 Status check(const Pool& p, const Machine& m, Queue) {
   LONGSHORE_TRY(check_clamp(p));
   LONGSHORE_TRY(check_windows(p));
+  if (p.in.dtype != p.out.dtype) return refuse("in and out differ in dtype");
   if (std::uint64_t{p.out_h} * p.out_w > most_tile / p.kernel_h / p.kernel_w)
     return refuse("too much work for one instruction");
   if (p.function == Pool::Function::average && !m.rounds(static_cast<int>(p.rounding)))

@@ -6,7 +6,7 @@
 namespace longshore::instructions {
 namespace {
 
-constexpr Types codes = types(DType::i8);
+constexpr Types codes = types(DType::i8, DType::i16);
 
 constexpr auto fields =
     field_list(LONGSHORE_FIELD(Reduce, flag, accumulate), LONGSHORE_FIELD(Reduce, flag, finish),
@@ -20,8 +20,8 @@ constexpr auto fields =
 
 void regions(const Reduce& r, Queue, Regions& out) {
   out.add(tile_region("in", r.in, r.height, r.width, r.channels));
-  const Region sums =
-      tile_region("accumulators", {r.accumulators, 0, 0, DType::i32}, 1, 1, r.channels);
+  const DType sum = r.in.dtype == DType::i16 ? DType::i64 : DType::i32;
+  const Region sums = tile_region("accumulators", {r.accumulators, 0, 0, sum}, 1, 1, r.channels);
   if (r.accumulate) out.add(in_place(sums));
   if (r.finish)
     out.add(written(tile_region("out", {r.out, 0, 0, r.in.dtype}, 1, 1, r.channels)));

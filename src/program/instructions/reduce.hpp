@@ -13,9 +13,10 @@ extern const VectorFunction reduce;
 }
 
 /// Mean over height and width, possibly of several tiles. s(c) = start + sum of (in - in_zero),
-/// where start = the int32 at accumulators + 4 * c if `accumulate`, else 0. If `finish`: out(c),
-/// one pixel at `out`, = requantise(s, make_multiplier(in_scale, 1, out_scale * divisor), out_zero,
-/// lowest, highest, rounding); otherwise s is stored into the accumulators. Queue vector.
+/// where start = sum c of those at `accumulators` if `accumulate`, else 0; sums are int32, or int64
+/// of 16-bit codes. If `finish`: out(c), one pixel at `out`, = requantise(s,
+/// make_multiplier(in_scale, 1, out_scale * divisor), out_zero, lowest, highest, rounding);
+/// otherwise s is stored into the accumulators. Queue vector.
 struct Reduce {
   static constexpr const InstructionDef& def = instructions::instruction_reduce;
   bool accumulate = false, finish = true;

@@ -6,7 +6,7 @@
 namespace longshore::instructions {
 namespace {
 
-constexpr Types codes = types(DType::i8);
+constexpr Types codes = types(DType::i8, DType::i16);
 
 constexpr auto fields =
     field_list(LONGSHORE_TILE(Resize, in, codes), LONGSHORE_TILE(Resize, out, codes),

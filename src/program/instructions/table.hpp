@@ -11,7 +11,9 @@ namespace vector_unit {
 extern const VectorFunction table;
 }
 
-/// out = table[in + 128], 256 int8 entries in SRAM. Queue vector. In place is allowed.
+/// out = table[in + 128], 256 int8 entries in SRAM; of 16-bit codes, in and out,
+/// interpolated(table, in) (tensor/table_codes.hpp), 513 int16 entries. Queue vector. In place is
+/// allowed.
 struct Table {
   static constexpr const InstructionDef& def = instructions::instruction_table;
   Tile in, out;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/conv_paths.hpp"
+#include "sim/conv_wide.hpp"
 #include "sim/execution.hpp"
 
 namespace longshore {
@@ -172,6 +173,7 @@ void few_pixels(const Conv& c, const Padded& p, const Target& target, Workspace&
 }
 
 Status execute(const Conv& c, Execution& on) {
+  if (c.in.dtype == DType::i16) return execute_wide(c, on);
   auto* sram = reinterpret_cast<std::int8_t*>(on.sram);
   Workspace& work = on.workspace;
   const ConvPath chosen = conv_path(work.portable);
@@ -308,7 +310,8 @@ double conv_cycles(const Machine& machine, const Conv& c) noexcept {
       machine.drain_elements_per_cycle > 0
           ? static_cast<double>(pixels * c.out_c) / machine.drain_elements_per_cycle
           : 0;
-  return machine.mac_setup_cycles + std::max(cycles, drain);
+  const double rate = machine.mac_rate(c.in.dtype, c.weight_dtype);
+  return machine.mac_setup_cycles + std::max(rate > 0 ? cycles / rate : cycles, drain);
 }
 
 }  // namespace longshore

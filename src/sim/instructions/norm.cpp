@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "sim/codes.hpp"
 #include "sim/execution.hpp"
 #include "tensor/norm_codes.hpp"
 
@@ -15,14 +16,18 @@ Status execute(const Norm& o, Execution& on) {
                     o.out_scale, o.out_zero, o.lowest,  o.highest};
   for (std::uint64_t y = 0; y < o.height; y++)
     for (std::uint64_t x = 0; x < o.width; x++)
-      norm_row(reinterpret_cast<const std::int8_t*>(pixel(on.sram, o.in, y, x)),
-               reinterpret_cast<std::int8_t*>(pixel(on.sram, o.out, y, x)), o.channels,
-               parameters.data(), parameters.data() + o.channels, n);
+      visit_type(CodeTypes{}, o.in.dtype, [&]<class In>() {
+        visit_type(CodeTypes{}, o.out.dtype, [&]<class Out>() {
+          norm_row(reinterpret_cast<const In*>(pixel(on.sram, o.in, y, x)),
+                   reinterpret_cast<Out*>(pixel(on.sram, o.out, y, x)), o.channels,
+                   parameters.data(), parameters.data() + o.channels, n);
+        });
+      });
   return {};
 }
 
 double cycles(const Norm& o, const Machine& m) {
-  return vector_cycles(m, vector_unit::norm, std::uint64_t{o.height} * o.width * o.channels);
+  return vector_cycles(m, vector_unit::norm, elements_of(o));
 }
 
 }  // namespace

@@ -1,12 +1,33 @@
 #include "program/instructions/requantise.hpp"
 
+#include "sim/codes.hpp"
 #include "sim/execution.hpp"
 #include "tensor/requantise.hpp"
 
 namespace longshore::executions {
 namespace {
 
+/// Where one side has 16 bits: element by element.
+template <class From, class To>
+void run(const Requantise& o, std::byte* sram) {
+  for (std::uint64_t y = 0; y < o.height; y++)
+    for (std::uint64_t x = 0; x < o.width; x++) {
+      const std::byte* in = pixel(sram, o.in, y, x);
+      std::byte* out = pixel(sram, o.out, y, x);
+      for (std::size_t c = 0; c < o.channels; c++)
+        put_code<To>(out, c,
+                     quantise(dequantise(code_at<From>(in, c), o.in_scale, o.in_zero), o.out_scale,
+                              o.out_zero, o.lowest, o.highest));
+    }
+}
+
 Status execute(const Requantise& o, Execution& on) {
+  if (o.in.dtype != DType::i8 || o.out.dtype != DType::i8) {
+    visit_type(CodeTypes{}, o.in.dtype, [&]<class From>() {
+      visit_type(CodeTypes{}, o.out.dtype, [&]<class To>() { run<From, To>(o, on.sram); });
+    });
+    return {};
+  }
   std::int8_t entries[256];
   for (int q = -128; q < 128; q++)
     entries[q + 128] = static_cast<std::int8_t>(quantise(
@@ -21,7 +42,7 @@ Status execute(const Requantise& o, Execution& on) {
 }
 
 double cycles(const Requantise& o, const Machine& m) {
-  return vector_cycles(m, vector_unit::requantise, std::uint64_t{o.height} * o.width * o.channels);
+  return vector_cycles(m, vector_unit::requantise, elements_of(o));
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ Status execute(const Resize& o, Execution& on) {
 }
 
 double cycles(const Resize& o, const Machine& m) {
-  return vector_cycles(m, vector_unit::resize, std::uint64_t{o.out_h} * o.out_w * o.channels);
+  return vector_cycles(m, vector_unit::resize,
+                       std::uint64_t{o.out_h} * o.out_w * o.channels * lanes_of(o.in));
 }
 
 }  // namespace
