@@ -121,20 +121,10 @@ void put_in_order(Plan& plan, const Grouping& grouping, std::vector<ChosenCascad
   }
 }
 
-}  // namespace
-
-FormNode form_node(const Plan& p, const Stage& s) {
-  return {p.placement.graph, p.placement.graph.nodes[s.node], s.spec, s.in, s.out};
-}
-
-ValueId layer_result(const Plan& p, const Layer& l) {
-  return form_node(p, l.stages.back()).result();
-}
-
-Plan make_plan(const Placement& placement, const PlanOptions& options) {
-  check(!options.time == !options.total, "a timer of tasks without one of plans");
+/// With cores and cascades and without, as `options` allow.
+std::vector<Plan> plans_within(const Placement& placement, const Uses& uses,
+                               const PlanOptions& options) {
   const Machine& machine = placement.target.machine;
-  const Uses uses(placement.graph);
   std::vector<Plan> plans;
   for (const std::uint32_t cores : {std::min(most_cores, machine.cores), 1u}) {
     if (cores > 1 && (!options.cores || !options.time)) continue;
@@ -144,7 +134,7 @@ Plan make_plan(const Placement& placement, const PlanOptions& options) {
     const Grouping grouping = tile(plan, uses, options, cores);
     Plan plain = plan;
     put_in_order(plain, grouping, {});
-    if (!options.time) return plain;
+    if (!options.time) return {std::move(plain)};
     if (options.cascade) {
       std::vector<ChosenCascade> cascades =
           choose_cascades(plan, grouping, uses, options.time, cores);
@@ -157,10 +147,62 @@ Plan make_plan(const Placement& placement, const PlanOptions& options) {
     }
     plans.push_back(std::move(plain));
   }
-  if (plans.size() == 1) return std::move(plans.front());
+  return plans;
+}
+
+std::uint64_t least_memory(std::span<const Plan> plans) {
+  return std::ranges::min_element(plans, {}, &Plan::memory_bytes)->memory_bytes();
+}
+
+}  // namespace
+
+FormNode form_node(const Plan& p, const Stage& s) {
+  return {p.placement.graph, p.placement.graph.nodes[s.node], s.spec, s.in, s.out};
+}
+
+ValueId layer_result(const Plan& p, const Layer& l) {
+  return form_node(p, l.stages.back()).result();
+}
+
+Plan make_plan(const Placement& placement, const PlanOptions& options) {
+  check(!options.time == !options.total, "a timer of tasks without one of plans");
+  const Uses uses(placement.graph);
+  std::vector<Plan> plans = plans_within(placement, uses, options);
+  if (options.goal == Goal::memory) {
+    const auto on_npu = [](const Plan& p) {
+      return std::ranges::count_if(p.placement.nodes, &NodePlacement::on_npu);
+    };
+    const auto all = on_npu(plans.front());
+    std::uint64_t least = least_memory(plans);
+    for (PlanOptions less = options;;) {
+      less.sram_bytes = plans.back().sram_bytes / 2;
+      if (less.sram_bytes < least / 100) break;  // more tiles, for next to nothing
+      std::vector<Plan> more = plans_within(placement, uses, less);
+      if (on_npu(more.front()) < all) break;
+      std::ranges::move(more, std::back_inserter(plans));
+      least = least_memory(plans);
+    }
+    std::erase_if(plans, [&](const Plan& p) { return p.memory_bytes() > least; });
+  }
+  if (plans.size() == 1 || !options.total) return std::move(plans.front());
   std::vector<double> ns;
   for (const Plan& p : plans) ns.push_back(options.total(p));
   return std::move(plans[static_cast<std::size_t>(std::ranges::min_element(ns) - ns.begin())]);
+}
+
+std::uint64_t Plan::memory_bytes() const {
+  std::uint64_t end = 0;
+  const auto reach = [&](const Slots& s) {
+    for (const std::uint32_t a : s.addresses) end = std::max<std::uint64_t>(end, a + s.bytes);
+  };
+  for (const Layer& l : layers) {
+    for (const Stage& s : l.stages) {
+      for (const StageOperand& o : s.operands) reach(o.slots);
+      reach(s.result);
+    }
+    reach(l.accumulators);
+  }
+  return arena.bytes + end;
 }
 
 std::uint32_t Plan::sram_peak() const {

@@ -31,7 +31,7 @@ struct Options {
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
-  std::string target = "cpu", out, trace, timeline, markdown, dump, write_model;
+  std::string target = "cpu", sram_cap, optimize, out, trace, timeline, markdown, dump, write_model;
   bool json = false, plan = false, layers = false, suggest = false;
 };
 
@@ -62,6 +62,9 @@ void check_options(const Options& o, const Target& target) {
   if (!target.machine.present && !o.without.empty())
     fail(Code::bad_argument, "--without is about plans of an NPU; the target ", target.name,
          " has none");
+  if (!target.machine.present && !(o.sram_cap + o.optimize).empty())
+    fail(Code::bad_argument, o.sram_cap.empty() ? "--optimize" : "--sram-cap",
+         " is about plans of an NPU; the target ", target.name, " has none");
   if (!target.machine.present && !o.force.empty())
     fail(Code::bad_argument, "--force chooses between NPU and CPU; the target ", target.name,
          " has no NPU");
@@ -99,6 +102,8 @@ int run(const Options& o) {
   options.source = source_of(o.model);
   for (const std::string& unit : o.force) compile::choose(options, "--force", unit);
   for (const std::string& name : o.without) compile::choose(options, "--without", name);
+  if (!o.sram_cap.empty()) compile::choose(options, "--sram-cap", o.sram_cap);
+  if (!o.optimize.empty()) compile::choose(options, "--optimize", o.optimize);
   options.input_format = o.format;
   options.pictures = o.image;
   set_calibration(options, o.calibrate, o.image, 0);
@@ -190,6 +195,13 @@ std::function<int()> setup(CommandLine& app) {
          "--without", o->without,
          str("Plans for the NPU without ", compile::mechanism_names(), ", to see what each gains"))
       .one_at_a_time();
+  app.add_option("--optimize", o->optimize,
+                 "speed (the default), or size: the plan with the least memory, arena and SRAM "
+                 "together, of those in the SRAM, half of it, a quarter and so on")
+      .not_empty();
+  app.add_option("--sram-cap", o->sram_cap,
+                 "SIZE, such as 192KiB: plans as if the NPU had no more SRAM than that")
+      .not_empty();
   app.add_flag("--suggest", o->suggest,
                "For each kind of node that the NPU does not run: its limits, its price, the change "
                "of the model that lets it run there, and what the whole model gains (tried on a "
