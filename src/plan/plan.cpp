@@ -150,8 +150,34 @@ std::vector<Plan> plans_within(const Placement& placement, const Uses& uses,
   return plans;
 }
 
-std::uint64_t least_memory(std::span<const Plan> plans) {
-  return std::ranges::min_element(plans, {}, &Plan::memory_bytes)->memory_bytes();
+/// Plans within half of the SRAM, a quarter and so on, while they take no more than twice the least
+/// time and leave as many nodes on the NPU.
+void add_smaller(std::vector<Plan>& plans, std::vector<double>& ns, const Uses& uses,
+                 const PlanOptions& options) {
+  const Placement placement = plans.front().placement;
+  const auto on_npu = [](const Placement& p) {
+    return std::ranges::count_if(p.nodes, &NodePlacement::on_npu);
+  };
+  const double longest = 2 * *std::ranges::min_element(ns);
+  for (std::size_t i = plans.size(); i-- > 0;)
+    if (ns[i] > longest) {
+      plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(i));
+      ns.erase(ns.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  PlanOptions less = options;
+  for (bool more = true; more;) {
+    more = false;
+    less.sram_bytes = plans.back().sram_bytes / 2;
+    if (less.sram_bytes == 0) return;
+    for (Plan& p : plans_within(placement, uses, less)) {
+      if (on_npu(p.placement) < on_npu(placement)) return;
+      const double t = options.total(p);
+      if (t > longest) continue;
+      more = true;
+      plans.push_back(std::move(p));
+      ns.push_back(t);
+    }
+  }
 }
 
 }  // namespace
@@ -166,28 +192,20 @@ ValueId layer_result(const Plan& p, const Layer& l) {
 
 Plan make_plan(const Placement& placement, const PlanOptions& options) {
   check(!options.time == !options.total, "a timer of tasks without one of plans");
+  check(options.goal == Goal::time || options.time, "plans for least memory are timed");
   const Uses uses(placement.graph);
   std::vector<Plan> plans = plans_within(placement, uses, options);
-  if (options.goal == Goal::memory) {
-    const auto on_npu = [](const Plan& p) {
-      return std::ranges::count_if(p.placement.nodes, &NodePlacement::on_npu);
-    };
-    const auto all = on_npu(plans.front());
-    std::uint64_t least = least_memory(plans);
-    for (PlanOptions less = options;;) {
-      less.sram_bytes = plans.back().sram_bytes / 2;
-      if (less.sram_bytes < least / 100) break;  // more tiles, for next to nothing
-      std::vector<Plan> more = plans_within(placement, uses, less);
-      if (on_npu(more.front()) < all) break;
-      std::ranges::move(more, std::back_inserter(plans));
-      least = least_memory(plans);
-    }
-    std::erase_if(plans, [&](const Plan& p) { return p.memory_bytes() > least; });
-  }
-  if (plans.size() == 1 || !options.total) return std::move(plans.front());
+  if (options.goal == Goal::time && plans.size() == 1) return std::move(plans.front());
   std::vector<double> ns;
   for (const Plan& p : plans) ns.push_back(options.total(p));
-  return std::move(plans[static_cast<std::size_t>(std::ranges::min_element(ns) - ns.begin())]);
+  if (options.goal == Goal::memory) add_smaller(plans, ns, uses, options);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < plans.size(); i++) {
+    const std::uint64_t own = plans[i].memory_bytes(), least = plans[best].memory_bytes();
+    const bool compared = options.goal == Goal::memory && own != least;
+    if (compared ? own < least : ns[i] < ns[best]) best = i;
+  }
+  return std::move(plans[best]);
 }
 
 std::uint64_t Plan::memory_bytes() const {

@@ -147,8 +147,9 @@ using TaskTimer = std::function<LayerTime(const Plan&, std::span<const Layer>,
 enum class Goal : std::uint8_t { time, memory };
 
 struct PlanOptions {
-  /// memory: of plans within the SRAM, half of it, a quarter and so on, as long as no more nodes go
-  /// to the CPU, the one with the least Plan::memory_bytes; of equal ones the fastest.
+  /// memory, with `time`: of plans within the SRAM, half of it, a quarter and so on that take at
+  /// most twice the least time, the one with the least Plan::memory_bytes; of equal ones the
+  /// fastest. No more nodes go to the CPU.
   Goal goal = Goal::time;
   std::uint32_t sram_bytes = 0;  // 0: the machine's; else at most that
   bool fuse = true;

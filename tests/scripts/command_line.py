@@ -337,6 +337,31 @@ def test_report(here):
     check.that("bound by" not in page.read_text() and "| node |" in page.read_text(), "its Markdown", page.read_text()[:300])
 
 
+def test_memory(here):
+    """--sram-cap keeps tiles below it, and --optimize size takes less memory for at most twice the time."""
+    net, bundle = cli.ROOT / "zoo/resnet8_fashion.onnx", here / "small.lsb"
+    build = ["build", net, "--target", NPU]
+    capped = as_json(cli.run(*build, "--sram-cap", "64KiB", "--json"))
+    check.that(0 < capped["sram_peak_bytes"] <= 64 * 1024, "--sram-cap is kept", capped["sram_peak_bytes"])
+    check.refuses("a cap above the SRAM", cli.run(*build, "--sram-cap", "1GiB"), ["--sram-cap 1GiB", "at most", NPU])
+    check.refuses("a cap that is no size", cli.run(*build, "--sram-cap", "much"), ["--sram-cap much", "192KiB"])
+    check.refuses("a cap without NPU", cli.run("build", net, "--sram-cap", "64KiB"), ["--sram-cap", "cpu", "has none"])
+    check.refuses("--optimize of nothing", cli.run(*build, "--optimize", "fast"), ["--optimize fast", "speed or size"])
+    for model in (net, cli.ROOT / "zoo/mobilenetv2_fashion.onnx"):
+        for target in (NPU, "systolic-32"):
+            fast, small = (as_json(cli.run("build", model, "--target", target, "--optimize", goal, "--json")) for goal in ("speed", "size"))
+            memory = [told["sram_peak_bytes"] + told["dram_peak_bytes"] for told in (fast, small)]
+            check.that(memory[1] < memory[0], f"{model.stem} on {target}: size takes less memory", memory)
+            times = [told["latency_ms"] for told in (fast, small)]
+            check.that(times[0] <= times[1] <= 2 * times[0], f"{model.stem} on {target}: for at most twice the time", times)
+    plain = as_json(cli.run(*build, "--json"))
+    speed = as_json(cli.run(*build, "--optimize", "speed", "--json"))
+    check.that(plain["latency_ms"] == speed["latency_ms"], "speed is the default")
+    answers("a bundle of least memory", cli.run(*build, "--optimize", "size", "--sram-cap", "128KiB", "-o", bundle))
+    done = cli.run("compare", bundle)
+    check.that(done.returncode == 0 and " 0 different" in done.stdout, "compare makes a program of least memory again", done.stdout + done.stderr)
+
+
 def test_cliffs(here):
     """cliffs finds where an array of 32 columns takes one pass more, and says nothing where there is nothing."""
     net = cli.ROOT / "zoo/resnet8_fashion.onnx"
@@ -547,7 +572,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_cliffs, test_columns, test_targets, test_set, test_survey,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_memory, test_cliffs, test_columns, test_targets, test_set, test_survey,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue

@@ -195,9 +195,10 @@ std::function<int()> setup(CommandLine& app) {
          "--without", o->without,
          str("Plans for the NPU without ", compile::mechanism_names(), ", to see what each gains"))
       .one_at_a_time();
-  app.add_option("--optimize", o->optimize,
-                 "speed (the default), or size: the plan with the least memory, arena and SRAM "
-                 "together, of those in the SRAM, half of it, a quarter and so on")
+  app.add_option(
+         "--optimize", o->optimize,
+         "speed (the default), or size: the least memory, arena and SRAM together, that takes "
+         "at most twice as long")
       .not_empty();
   app.add_option("--sram-cap", o->sram_cap,
                  "SIZE, such as 192KiB: plans as if the NPU had no more SRAM than that")
