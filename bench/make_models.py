@@ -147,6 +147,22 @@ def resnet50(n):
     return [1, 3, 224, 224], {n.pool_fc(x, 1000): [1, 1000]}
 
 
+def resnet50_v2(n):
+    """The one with the normalisation and ReLU before each block: behind an Add that is read twice, they stay layers of their own."""
+    def normalised(x):
+        numbers = [n.weight([x[1]], 0.1), n.weight([x[1]], 0.01), n.weight([x[1]], 0.01), n.init([x[1]], FLOAT, struct.pack('<f', 1.0) * x[1])]
+        return (n.op('Relu', [n.op('BatchNormalization', [x[0], *numbers])]),) + x[1:]
+    x = n.conv(('x', 3, 224, 224), 64, 7, 2)
+    x = (n.op('MaxPool', [x[0]], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]), 64, 56, 56)
+    for i, (blocks, c) in enumerate([(3, 64), (4, 128), (6, 256), (3, 512)]):
+        for j in range(blocks):
+            stride = 2 if j == 0 and i > 0 else 1
+            y = normalised(x)
+            skip = n.conv(y, c * 4, 1, stride, act=None) if j == 0 else x
+            x = n.conv(n.conv(n.conv(y, c, 1), c, 3, stride), c * 4, 1, act=None, add=skip)
+    return [1, 3, 224, 224], {n.pool_fc(normalised(x), 1000): [1, 1000]}
+
+
 def mobilenet_v2(n):
     x = n.conv((n.qdq('x'), 3, 224, 224), 32, 3, 2, 'relu6')
     for t, c, blocks, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]:
@@ -207,9 +223,10 @@ def yolov5s(n, size=640, act='silu', width=1, depth=1):
     return [1, 3, size, size], {n.conv(o, 255, 1, act=None)[0]: [1, 255, o[2], o[3]] for o in (o3, o4, o5)}
 
 
-def yolov8(n, size=640, width=1):
-    """yolov8s up to what the boxes are decoded from; with half the width yolov8n. Its depths are theirs for both."""
-    def w(channels): return int(channels * width)
+def yolov8(n, size=640, width=1, depth=1, most=512):
+    """yolov8s up to what the boxes are decoded from; with half the width yolov8n, whose depths are the same; with one and a half of it, twice the
+    depth and 576 channels at most, yolov8m."""
+    def w(channels): return min(int(channels * width), most)
     def cat(l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
     def up(x):
         s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
@@ -226,22 +243,58 @@ def yolov8(n, size=640, width=1):
         return n.conv(cat(parts), c, 1, act='silu')
     def pool(t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
     x = n.conv(n.conv((n.qdq('x'), 3, size, size), w(32), 3, 2, 'silu'), w(64), 3, 2, 'silu')
-    x = n.conv(c2f(x, w(64), 1), w(128), 3, 2, 'silu')
-    p3 = c2f(x, w(128), 2)
-    p4 = c2f(n.conv(p3, w(256), 3, 2, 'silu'), w(256), 2)
-    x = c2f(n.conv(p4, w(512), 3, 2, 'silu'), w(512), 1)
+    x = n.conv(c2f(x, w(64), depth), w(128), 3, 2, 'silu')
+    p3 = c2f(x, w(128), 2 * depth)
+    p4 = c2f(n.conv(p3, w(256), 3, 2, 'silu'), w(256), 2 * depth)
+    x = c2f(n.conv(p4, w(512), 3, 2, 'silu'), w(512), depth)
     y = n.conv(x, w(256), 1, act='silu'); a = pool(y); b = pool(a); c = pool(b)
     p5 = n.conv(cat([y, a, b, c]), w(512), 1, act='silu')
-    h4 = c2f(cat([up(p5), p4]), w(256), 1, False)
-    o3 = c2f(cat([up(h4), p3]), w(128), 1, False)
-    o4 = c2f(cat([n.conv(o3, w(128), 3, 2, 'silu'), h4]), w(256), 1, False)
-    o5 = c2f(cat([n.conv(o4, w(256), 3, 2, 'silu'), p5]), w(512), 1, False)
+    h4 = c2f(cat([up(p5), p4]), w(256), depth, False)
+    o3 = c2f(cat([up(h4), p3]), w(128), depth, False)
+    o4 = c2f(cat([n.conv(o3, w(128), 3, 2, 'silu'), h4]), w(256), depth, False)
+    o5 = c2f(cat([n.conv(o4, w(256), 3, 2, 'silu'), p5]), w(512), depth, False)
     outs = {}
     for o in (o3, o4, o5):
         box = n.conv(n.conv(n.conv(o, 64, 3, act='silu'), 64, 3, act='silu'), 64, 1, act=None)
         kinds = n.conv(n.conv(o, max(w(128), 80), 3, act='silu'), max(w(128), 80), 3, act='silu')
         kinds = n.op('Sigmoid', [n.conv(kinds, 80, 1, act=None)[0]])
         outs |= {box[0]: [1, 64, o[2], o[3]], kinds: [1, 80, o[2], o[3]]}
+    return [1, 3, size, size], outs
+
+
+def yolox_s(n, size=640):
+    """yolox_s up to what the boxes are decoded from, with its Focus as the convolution of 6 x 6 that it is and its large pools as chains of small ones."""
+    A = 'silu'
+    def cat(l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
+    def up(x):
+        s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
+        return (n.op('Resize', [x[0], '', s], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor'),
+                x[1], x[2] * 2, x[3] * 2)
+    def csp(x, c, blocks, skip=True):
+        a = n.conv(x, c // 2, 1, act=A)
+        for _ in range(blocks):
+            y = n.conv(n.conv(a, c // 2, 1, act=A), c // 2, 3, act=A)
+            a = (n.qdq(n.op('Add', [a[0], y[0]])),) + a[1:] if skip else y
+        return n.conv(cat([a, n.conv(x, c // 2, 1, act=A)]), c, 1, act=A)
+    def pool(t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
+    x = n.conv((n.qdq('x'), 3, size, size), 32, 6, 2, A, pad=2)
+    x = csp(n.conv(x, 64, 3, 2, A), 64, 1)
+    p3 = csp(n.conv(x, 128, 3, 2, A), 128, 3)
+    p4 = csp(n.conv(p3, 256, 3, 2, A), 256, 3)
+    y = n.conv(n.conv(p4, 512, 3, 2, A), 256, 1, act=A); a = pool(y); b = pool(a); c = pool(b)
+    x = csp(n.conv(cat([y, a, b, c]), 512, 1, act=A), 512, 1, False)
+    h1 = n.conv(x, 256, 1, act=A)
+    h2 = n.conv(csp(cat([up(h1), p4]), 256, 1, False), 128, 1, act=A)
+    o3 = csp(cat([up(h2), p3]), 128, 1, False)
+    o4 = csp(cat([n.conv(o3, 128, 3, 2, A), h2]), 256, 1, False)
+    o5 = csp(cat([n.conv(o4, 256, 3, 2, A), h1]), 512, 1, False)
+    outs = {}
+    for o in (o3, o4, o5):
+        stem = n.conv(o, 128, 1, act=A)
+        kinds, box = (n.conv(n.conv(stem, 128, 3, act=A), 128, 3, act=A) for _ in range(2))
+        for y, channels, squashed in ((box, 4, False), (box, 1, True), (kinds, 80, True)):
+            z = n.conv(y, channels, 1, act=None)[0]
+            outs[n.op('Sigmoid', [z]) if squashed else z] = [1, channels, o[2], o[3]]
     return [1, 3, size, size], outs
 
 

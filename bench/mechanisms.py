@@ -28,7 +28,7 @@ FETCHED = [["efficientnet_lite0", "batch=1"], ["minilm_l6_v2", "batch=1", "seque
            ["ppocr4_rec", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=320"],
            ["ppocr4_det", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=320", "p2o.DynamicDimension.2=320"],
            ["ppocr2_cls", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=48", "p2o.DynamicDimension.2=192"]]
-MECHANISMS = ["layout", "fusion", "prefetch", "cascades", "cores"]
+MECHANISMS = ["layout", "fusion", "prefetch", "cascades", "horizontal", "cores"]
 
 
 def measure(model, dims, target, without):

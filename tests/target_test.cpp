@@ -106,6 +106,36 @@ TEST(Target, EnergyIsNotInherited) {
   EXPECT_EQ(own.machine.dram_byte_pj, 0);
 }
 
+// How far predictions were off was seen of one chip, with its numbers as they are.
+TEST(Target, AnErrorIsOfThisChipAlone) {
+  const std::string text = like(
+      "[error]\nagainst = \"a \\\"board\\\"\"\nnets = 6\nmedian_percent = 2.5\nmost_percent = 7");
+  const Target t = parse_target(text, "t.toml");
+  EXPECT_EQ(t.error, (PredictionError{"a \"board\"", 6, 2.5, 7}));
+  EXPECT_EQ(parse_target(print(t), "again").error, t.error);
+  EXPECT_FALSE(parse_target(text, "t.toml", std::vector<std::string>{"cores=2"}).error);
+  ASSERT_TRUE(load_target("rk3588-like").error);
+  EXPECT_FALSE(load_target("rk3588-3cores-like").error);
+}
+
+TEST(Target, AnErrorThatIsNoneIsRefused) {
+  const auto refused = [](const std::string& lines) {
+    try {
+      parse_target(like("[error]\n" + lines), "t.toml");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing refused");
+  };
+  EXPECT_THAT(refused("nets = 6"), testing::HasSubstr("error: missing key 'against'"));
+  EXPECT_THAT(refused("nets = 0"), testing::HasSubstr("error.nets: expected an integer from 1"));
+  EXPECT_THAT(refused("mean = 3"),
+              testing::HasSubstr("unknown key 'error.mean'; expected one of: against"));
+  EXPECT_THAT(
+      refused("against = \"x\"\nnets = 2\nmedian_percent = 9\nmost_percent = 8"),
+      testing::HasSubstr("error.median_percent: expected at most error.most_percent (8), found 9"));
+}
+
 /// shore-1 with these `--set`.
 Target with(const std::vector<std::string>& changes) { return load_target("shore-1", changes); }
 

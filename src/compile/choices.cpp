@@ -23,6 +23,8 @@ constexpr Mechanism mechanisms[] = {
     {"prefetch", [](Options& o) { o.plan.prefetch = false; }},
     // Layers hand each other stripes in SRAM.
     {"cascades", [](Options& o) { o.plan.cascade = false; }},
+    // Layers that read the same value share its tiles.
+    {"horizontal", [](Options& o) { o.plan.horizontal = false; }},
     // The tiles of a layer are shared out to the cores.
     {"cores", [](Options& o) { o.plan.cores = false; }},
 };

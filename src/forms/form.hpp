@@ -93,14 +93,23 @@ struct TileTask {
     Strides strides = {};
     bool operator==(const Place&) const = default;
   };
+  /// More than the task's own boxes: what other tasks will find there.
+  struct Load {
+    std::size_t operand = 0;  // of all stages
+    Box box;                  // in the operand's coordinates
+    Place to;
+    bool operator==(const Load&) const = default;
+  };
   std::uint32_t layer = 0;
   std::uint8_t core = 0;
   TileBox box;
+  std::vector<Load> loads;             // before anything else
   std::vector<Place> operands;         // of all stages, one after the other
   std::vector<std::uint32_t> results;  // by stage
   Strides result_strides;              // of the last stage's
   std::uint32_t accumulators = 0;
-  bool stored = true;  // the last stage's result goes to DRAM
+  bool stored = true;            // the last stage's result goes to DRAM
+  std::int64_t stored_from = 0;  // but for rows before this one
   bool operator==(const TileTask&) const = default;
 };
 

@@ -6,72 +6,8 @@
 #include "program/instructions/signal.hpp"
 #include "program/instructions/wait.hpp"
 #include "base/error.hpp"
-#include "forms/support/geometry.hpp"
 
 namespace longshore::lower {
-namespace {
-
-constexpr std::uint64_t most_runs = 4096;  // of one region that are looked at singly
-
-}  // namespace
-
-void AccessMap::split(std::uint64_t at) {
-  auto next = pieces_.upper_bound(at);
-  if (next == pieces_.begin()) return;
-  const auto piece = std::prev(next);
-  if (piece->first == at || piece->second.end <= at) return;
-  Piece tail = piece->second;
-  piece->second.end = at;
-  pieces_.emplace(at, tail);
-}
-
-void AccessMap::access(const Region& region, int engine, std::int32_t at, Progress& after) {
-  const Region r = region.merged();
-  if (r.count[0] * r.count[1] * r.count[2] > most_runs)
-    return access(region.address, region.end(), region.write, engine, at, after);
-  each_run(r, [&](std::uint64_t from, std::uint64_t to) {
-    access(from, to, region.write, engine, at, after);
-  });
-}
-
-void AccessMap::access(std::uint64_t from, std::uint64_t to, bool write, int engine,
-                       std::int32_t at, Progress& after) {
-  if (from >= to) return;
-  const int e = engine;
-  split(from);
-  split(to);
-  auto piece = pieces_.lower_bound(from);
-  for (auto p = piece; p != pieces_.end() && p->first < to; ++p) {
-    after.raise(p->second.writer);
-    if (write) after.raise(p->second.reader);
-  }
-  if (write) {
-    // Later accesses wait for this one, which waits for all before it.
-    while (piece != pieces_.end() && piece->first < to) piece = pieces_.erase(piece);
-    Piece now{to, {}, {}};
-    now.writer[e] = at;
-    pieces_.emplace(from, now);
-    return;
-  }
-  std::uint64_t next = from;
-  while (next < to) {
-    auto p = pieces_.lower_bound(next);
-    if (p == pieces_.end() || p->first >= to) {
-      Piece fresh{to, {}, {}};
-      fresh.reader[e] = at;
-      pieces_.emplace(next, fresh);
-      return;
-    }
-    if (p->first > next) {
-      Piece fresh{p->first, {}, {}};
-      fresh.reader[e] = at;
-      pieces_.emplace(next, fresh);
-    }
-    p->second.reader[e] = std::max(p->second.reader[e], at);
-    next = p->second.end;
-  }
-}
-
 void RangeSet::remove(std::uint64_t from, std::uint64_t to) {
   auto at = ranges_.upper_bound(from);
   if (at != ranges_.begin()) --at;
@@ -119,9 +55,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> RangeSet::inside(std::uint6
 }
 
 Emitter::Emitter(Program& program, bool arena_apart)
-    : program_(program),
-      arena_apart_(arena_apart),
-      sram_alignment_(static_cast<std::uint64_t>(forms::sram_alignment(program.machine))) {}
+    : program_(program), arena_apart_(arena_apart) {}
 
 bool Emitter::same_queue(int a, int b) {
   const auto plain = [](int e) {
@@ -168,29 +102,18 @@ void Emitter::depend(Entry& entry, const Progress& after) {
   entry.known = clock;
 }
 
-namespace {
-
-/// With the gaps between its runs that are smaller than `gap`: what pads pixels to the alignment of
-/// the SRAM belongs to nobody else, and few long runs are quickly looked at.
-Region padded(const Region& region, std::uint64_t gap) {
-  Region r = region.merged();
-  for (std::size_t i = 3; i-- > 0;) {  // by stride
-    if (r.count[i] < 2) continue;
-    if (r.stride[i] >= r.run + gap) break;
-    r.run = (r.count[i] - 1) * r.stride[i] + r.run;
-    r.count[i] = 1;
-  }
-  return r;
-}
-
-}  // namespace
-
-void Emitter::record(const Instruction& instruction, int engine, std::int32_t at, Progress& after) {
-  for (const Region& r : regions_of(instruction)) {
-    if (r.space == Space::sram)
-      sram(instruction.core).access(padded(r, sram_alignment_), engine, at, after);
-    if (r.space == Space::arena && !arena_apart_) arena_.access(r, engine, at, after);
-  }
+Progress Emitter::record(const Instruction& instruction, int engine, std::int32_t at) {
+  Progress after;
+  const Regions regions = regions_of(instruction);
+  const auto each = [&](auto&& f) {
+    for (const Region& r : regions) {
+      if (r.space == Space::sram) f(sram_[instruction.core], r);
+      if (r.space == Space::arena && !arena_apart_) f(arena_, r);
+    }
+  };
+  each([&](const AccessLog& log, const Region& r) { log.find(r, engine, clock_[engine], after); });
+  each([&](AccessLog& log, const Region& r) { log.add(r, engine, at); });
+  return after;
 }
 
 void Emitter::settle(std::uint64_t from, std::uint64_t to) {
@@ -216,8 +139,7 @@ void Emitter::npu(Instruction instruction) {
   const int engine = engine_of(instruction.core, static_cast<int>(instruction.queue));
   Entry& entry = begin(engine);
   const auto at = static_cast<std::int32_t>(entries_[engine].size() - 1);
-  Progress after;
-  record(instruction, engine, at, after);
+  const Progress after = record(instruction, engine, at);
   if (cached)
     for (const Region& r : regions_of(instruction))
       if (r.space == Space::arena && r.write)
@@ -230,9 +152,8 @@ void Emitter::npu(Instruction instruction) {
 void Emitter::tap(Instruction instruction) {
   const int engine = engine_of(instruction.core, tap_queue);
   Entry& entry = begin(engine);
-  Progress after;
-  record(instruction, engine, static_cast<std::int32_t>(entries_[engine].size() - 1), after);
-  depend(entry, after);
+  const auto at = static_cast<std::int32_t>(entries_[engine].size() - 1);
+  depend(entry, record(instruction, engine, at));
   entry.item = static_cast<std::uint32_t>(instructions_.size());
   instructions_.push_back(std::move(instruction));
 }
@@ -244,8 +165,12 @@ void Emitter::cpu_step(Step step, const Ranges& reads, const Ranges& writes) {
   const bool cached = program_.machine.present && !program_.machine.coherent;
   Progress after;
   const auto access = [&](std::uint64_t from, std::uint64_t to, bool write) {
-    arena_.access(cached ? first_line(from) : from, cached ? past_lines(to) : to, write, cpu_engine,
-                  at, after);
+    if (cached) from = first_line(from), to = past_lines(to);
+    Region r = plain_region("", from, to - from);
+    r.space = Space::arena, r.write = write;
+    if (r.empty()) return;
+    arena_.find(r, cpu_engine, clock_[cpu_engine], after);
+    arena_.add(r, cpu_engine, at);
   };
   for (const auto& [from, to] : reads) access(from, to, false);
   for (const auto& [from, to] : writes) access(from, to, true);

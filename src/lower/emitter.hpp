@@ -1,48 +1,12 @@
 #pragma once
-#include <algorithm>
-#include <array>
 #include <map>
+#include <utility>
 #include <vector>
 
-#include "plan/plan.hpp"
-#include "program/access.hpp"
+#include "lower/access_log.hpp"
 #include "program/program.hpp"
 
 namespace longshore::lower {
-
-/// How far each engine has come: indices of its last access, -1 for none. Engines are (core,
-/// queue), the taps of each core and the CPU.
-struct Progress {
-  static constexpr int most_cores = plan::most_cores, per_core = queue_count + 1;
-  static constexpr int most = most_cores * per_core + 1;
-  std::array<std::int32_t, most> last;
-
-  Progress() { last.fill(-1); }
-  std::int32_t& operator[](int engine) { return last[static_cast<std::size_t>(engine)]; }
-  std::int32_t operator[](int engine) const { return last[static_cast<std::size_t>(engine)]; }
-  void raise(const Progress& by) {
-    for (std::size_t e = 0; e < last.size(); e++) last[e] = std::max(last[e], by.last[e]);
-  }
-};
-
-/// The last accesses to each byte of one memory, as intervals.
-class AccessMap {
- public:
-  /// Raises `after` to what an access to [from, to) has to wait for, and records the access.
-  void access(std::uint64_t from, std::uint64_t to, bool write, int engine, std::int32_t at,
-              Progress& after);
-  /// The same for every run of a region: accesses that share no byte never wait for each other. A
-  /// region of very many runs counts as the interval around it.
-  void access(const Region&, int engine, std::int32_t at, Progress& after);
-
- private:
-  struct Piece {
-    std::uint64_t end = 0;
-    Progress writer, reader;
-  };
-  void split(std::uint64_t at);
-  std::map<std::uint64_t, Piece> pieces_;
-};
 
 /// Byte ranges of the arena: those with a property that carries over from step to step.
 class RangeSet {
@@ -118,17 +82,16 @@ class Emitter {
 
   Program& program_;
   const bool arena_apart_;
-  const std::uint64_t sram_alignment_;
   std::vector<Instruction> instructions_;
   std::vector<Step> steps_;
-  AccessMap& sram(std::uint32_t core) { return sram_[core]; }
-  void record(const Instruction&, int engine, std::int32_t at, Progress& after);
+  /// What the engine's access `at`, which is an instruction, has to wait for.
+  Progress record(const Instruction&, int engine, std::int32_t at);
 
   std::vector<Entry> entries_[Progress::most];
   /// Stores and taps of each core, interleaved.
   std::vector<std::pair<int, std::uint32_t>> out_order_[Progress::most_cores];
   Progress clock_[Progress::most];
-  AccessMap sram_[Progress::most_cores], arena_;
+  AccessLog sram_[Progress::most_cores], arena_;
   RangeSet dirty_, stale_;  // in the CPU's cache: not yet in DRAM; older than DRAM
   std::map<std::pair<int, int>, std::uint32_t> semaphores_;
   std::uint32_t base_semaphores_ = 0;

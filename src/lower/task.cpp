@@ -80,6 +80,10 @@ class TaskEmitter::Stage final : public forms::TileEmitter {
   }
 
   void run() {
+    for (const plan::TileTask::Load& l : task_.loads)
+      if (l.operand >= first_ && l.operand < first_ + s_.operands.size())
+        load_box(l.operand - first_, l.box, l.to.address,
+                 {l.to.address, l.to.strides.row, l.to.strides.pixel, DType::i8});
     for (std::size_t i = 0; i < s_.operands.size(); i++) fill(i);
     s_.form->emit(node_, task_, *this);
   }
@@ -207,11 +211,15 @@ void TaskEmitter::emit(const plan::Layer& l, const plan::TileTask& task) {
         emitter_.tap({Queue::dma_out, task.core, static_cast<std::uint32_t>(l.head()), d});
     });
   }
-  if (!task.box.ends || !task.stored) return;
-  const auto to = address(l.to, box.n, box.h.from, box.w.from, box.c.from);
+  Box kept = box;
+  kept.h.from = std::max(box.h.from, task.stored_from);
+  if (!task.box.ends || !task.stored || kept.h.size() <= 0) return;
+  const auto to = address(l.to, kept.n, kept.h.from, kept.w.from, kept.c.from);
+  const std::uint32_t from =
+      last.address + static_cast<std::uint32_t>(kept.h.from - box.h.from) * last.row_stride;
   const std::int64_t bytes =
       plan::form_node(plan_, l.stages.back()).element_bytes(plan::layer_result(plan_, l));
-  for (const Dma& d : box_transfers(l.to, box, to, last.address, last, bytes, machine_.dma_dims))
+  for (const Dma& d : box_transfers(l.to, kept, to, from, last, bytes, machine_.dma_dims))
     emitter_.npu({Queue::dma_out, task.core, static_cast<std::uint32_t>(l.head()), d});
 }
 

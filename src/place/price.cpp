@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "forms/support/tile_dma.hpp"
 #include "sim/costs.hpp"
 
 namespace longshore {
@@ -17,6 +18,20 @@ std::optional<double> elements_of(const Graph& g, ValueId v) {
 double bytes_of(const Graph& g, ValueId v) {
   const std::optional<double> n = elements_of(g, v);
   return v == no_value || !n ? 0 : *n * static_cast<double>(size_bytes(g[v].type.dtype));
+}
+
+/// Nanoseconds of moving a value group by group: a few channels of each pixel, in bursts that reach
+/// into those of its neighbours.
+double grouped_ns(const Graph& g, ValueId v, std::int64_t groups, const Machine& m, bool write) {
+  const auto e = forms::extent_of(g[v]);
+  if (!e) return 0;
+  const auto size = static_cast<std::int64_t>(size_bytes(g[v].type.dtype));
+  const std::int64_t pixel = e->c * size, row = e->w * pixel, image = e->h * row;
+  const auto u64 = [](std::int64_t bytes) { return static_cast<std::uint64_t>(bytes); };
+  const double one = forms::tile_dma_ns(m, 0, {u64(image), u64(row), u64(pixel), u64(size)}, e->h,
+                                        e->w, e->c / groups, size, write);
+  return static_cast<double>(e->n * groups) *
+         (one + m.cycles_to_ns(m.dma_setup_cycles + m.dispatch_cycles));
 }
 
 bool known(const Graph& g, const Node& n) {
@@ -81,14 +96,18 @@ double npu_price_us(const forms::FormDef& form, const forms::FormNode& n, const 
                             .channels = n.out.c / groups,
                             .in_channels = n.in.c / groups};
   const double cycles = form.cycles(n, whole, m) * static_cast<double>(groups);
-  double read = 0, constants = 0, written = 0;
+  const double rate = std::min(m.dma_bytes_per_cycle * m.clock_mhz * 1e-3, m.dram_gb_per_s);
+  double read = 0, constants = 0, written = 0, dma_us = 0;
   for (ValueId v : n.node.inputs) (n.graph.constant(v) ? constants : read) += bytes_of(n.graph, v);
   for (ValueId v : n.node.outputs) written += bytes_of(n.graph, v);
-  const double rate = std::min(m.dma_bytes_per_cycle * m.clock_mhz * 1e-3, m.dram_gb_per_s);
-  const double dma_us = (read / std::min(rate, m.dram_gb_per_s * m.dram_read_efficiency) +
-                         constants / std::min(rate, m.constants_rate()) +
-                         written / std::min(rate, m.dram_gb_per_s * m.dram_write_efficiency)) *
-                        1e-3;
+  const double constants_ns = constants / std::min(rate, m.constants_rate());
+  if (groups > 1)
+    dma_us = 1e-3 * std::max(grouped_ns(n.graph, n.data(), groups, m, false) + constants_ns,
+                             grouped_ns(n.graph, n.result(), groups, m, true));
+  else
+    dma_us =
+        1e-3 * (read / std::min(rate, m.dram_gb_per_s * m.dram_read_efficiency) + constants_ns +
+                written / std::min(rate, m.dram_gb_per_s * m.dram_write_efficiency));
   return std::max(cycles / m.clock_mhz, dma_us) +
          (m.layer_switch_cycles + 2.0 * m.dma_setup_cycles) / m.clock_mhz +
          2e-3 * m.dram_latency_ns;

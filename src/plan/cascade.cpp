@@ -1,84 +1,94 @@
 // Neighbouring layers that hand each other stripes of rows in SRAM, so that what lies between them
-// is neither stored nor loaded. Rows that two stripes need are computed for both.
-#include <map>
+// is neither stored nor loaded, or that share the stripes of an input. Rows that two stripes need
+// are computed for both.
+#include <array>
+#include <limits>
 
 #include "plan/stripes.hpp"
 
 namespace longshore::plan {
 namespace {
 
-using forms::Operand;
-
-constexpr std::size_t most_layers = 4;
+constexpr std::size_t most_layers = 8;
 /// Of the numbers of stripes that fit into the SRAM so many are timed, the smallest first.
 constexpr int most_timed = 2;
 /// Less than this part of the time is not worth a plan that is harder to read.
 constexpr double least_gain = 0.005;
 
+/// A layer as it is, or a few as a cascade: what the plan is a row of.
+struct Piece {
+  Cascade what;  // with 0 stripes: a layer as it is
+  std::vector<Layer> layers;
+  std::vector<TileTask> tasks;
+  std::vector<std::uint32_t> gone;
+  LayerTime alone;
+};
+
+/// The least of what the engines can take.
+double longest(const LayerTime& t) { return std::max({t.mac, t.vector, t.dma_in, t.dma_out}); }
+void add(LayerTime& sum, const LayerTime& t) {
+  sum.mac += t.mac, sum.vector += t.vector, sum.dma_in += t.dma_in, sum.dma_out += t.dma_out;
+}
+
 class Cascader {
  public:
-  Cascader(Plan& plan, const Grouping& grouping, const Uses& uses, const TaskTimer& time,
+  Cascader(const Plan& plan, const Grouping& grouping, const PlanOptions& options,
            std::uint32_t cores)
-      : plan_(plan), grouping_(grouping), uses_(uses), time_(time), cores_(cores) {}
+      : plan_(plan),
+        time_(options.time),
+        rules_{options.cascade, options.horizontal},
+        cores_(cores),
+        buffers_(buffer_uses(plan)) {
+    joined_.assign(plan.layers.size() + 1, false);
+    follows_.assign(plan.layers.size() + 1, false);
+    for (std::size_t i = 0; i + 1 < grouping.steps.size(); i++) {
+      const Grouping::Step &a = grouping.steps[i], &b = grouping.steps[i + 1];
+      if (!a.npu || !b.npu || b.index != a.index + 1) continue;
+      follows_[b.index] = true;
+      joined_[b.index] = in_stripes(plan.layers[a.index]) && in_stripes(plan.layers[b.index]);
+    }
+    // Buffers that share bytes by their lifetimes in turn would make stripes wait for each other.
+    for (Buffer& b : plan_.buffers) b.first = 0, b.last = std::numeric_limits<std::uint32_t>::max();
+    place_buffers(plan_);
+  }
 
   std::vector<ChosenCascade> run() {
-    find_links();
-    // The best way to cut the layers up to each one, from the front.
     const std::size_t n = plan_.layers.size();
-    std::vector<double> gain(n + 1);
-    std::vector<std::optional<ChosenCascade>> ends(n + 1);
+    for (std::size_t k = 0; k < n; k++) plain_.push_back(plain(k));
+    ends_.resize(n + 1);
     for (std::size_t last = 0; last < n; last++) {
-      gain[last + 1] = gain[last];
+      ends_[last + 1] = End{plain_[last], 0, 0};
+      rate(ends_[last + 1]);
       for (std::size_t length = 2; length <= most_layers && length <= last + 1; length++) {
         const std::size_t first = last + 1 - length;
-        if (!links_[first + 1]) break;
-        std::optional<ChosenCascade> c = best(first, last);
-        if (!c || gain[first] + c->gain_ns <= gain[last + 1]) continue;
-        gain[last + 1] = gain[first] + c->gain_ns;
-        ends[last + 1] = std::move(c);
+        if (!joined_[first + 1]) break;
+        for (const std::optional<Links>& links : ways_to_share(first, last))
+          if (links) try_cascades(first, last, *links);
       }
+      End& best = ends_[last + 1];
+      best.cost = cost_before(best.piece.what.first) +
+                  in_turn({before(best.piece.what.first), &best.piece}).total;
+      if (best.piece.what.stripes > 0)
+        best.piece.alone = time_(plan_, best.piece.layers, best.piece.tasks, true);
     }
     std::vector<ChosenCascade> out;
     for (std::size_t i = n; i > 0;) {
-      if (!ends[i] || gain[i] == gain[i - 1]) {
-        i--;
-        continue;
-      }
-      out.push_back(std::move(*ends[i]));
-      i = out.back().what.first;
+      Piece& p = ends_[i].piece;
+      i = p.what.first;
+      if (p.what.stripes > 0)
+        out.push_back({p.what, std::move(p.layers), std::move(p.tasks), std::move(p.gone)});
     }
     std::ranges::reverse(out);
     return out;
   }
 
  private:
-  /// For each layer the operand of its head that the layer before it makes, if that can stay in
-  /// SRAM.
-  void find_links() {
-    links_.assign(plan_.layers.size(), {});
-    for (std::size_t i = 0; i + 1 < grouping_.steps.size(); i++) {
-      const Grouping::Step &a = grouping_.steps[i], &b = grouping_.steps[i + 1];
-      if (a.npu && b.npu && b.index == a.index + 1) links_[b.index] = link(a.index, b.index);
-    }
-  }
-
-  std::optional<std::size_t> link(std::size_t a, std::size_t b) const {
-    const Layer &from = plan_.layers[a], &to = plan_.layers[b];
-    const Stage &last = from.stages.back(), &head = to.stages.front();
-    const ValueId v = layer_result(plan_, from);
-    if (!in_stripes(from) || !in_stripes(to) || form_node(plan_, head).data() != v ||
-        plan_.aliases[index(v)].parent != no_value || uses_.nodes[index(v)].size() != 1 ||
-        uses_.output[index(v)] || uses_.captured[index(v)] ||
-        last.out != *forms::extent_of(plan_.placement.graph[v]))
-      return {};
-    for (std::size_t i = 0; i < head.operands.size(); i++) {
-      const StageOperand& o = head.operands[i];
-      if (o.what.source == Operand::Source::value && o.what.input == head.spec.data &&
-          o.extent == last.out)
-        return i;
-    }
-    return {};
-  }
+  /// The best way to do the layers up to one, as pieces: the last of these, and nanoseconds.
+  struct End {
+    Piece piece;
+    double cost = 0;       // of all of them
+    double with_next = 0;  // and of the layer behind, which may have to wait for room to load
+  };
 
   bool in_stripes(const Layer& l) const {
     const Stage& head = l.stages.front();
@@ -89,33 +99,79 @@ class Cascader {
            std::ranges::none_of(head.operands, [](const StageOperand& o) { return o.what.matrix; });
   }
 
-  /// The layers one after the other, which overlap at their seams: pairs are timed.
-  double plain_ns(std::size_t first, std::size_t last) {
-    double sum = pair_ns(first);
-    for (std::size_t k = first + 1; k < last; k++) sum += pair_ns(k) - plan_.layers[k].time.total;
-    return sum;
+  Piece plain(std::size_t k) {
+    return {{k, k, 0, 0},
+            {plan_.layers[k]},
+            layer_tasks(plan_, plan_.layers[k], 0),
+            {},
+            plan_.layers[k].time};
   }
-  double pair_ns(std::size_t first) {
-    const auto [it, fresh] = pairs_.try_emplace(first, 0.0);
-    if (!fresh) return it->second;
-    std::vector<TileTask> tasks;
-    for (std::uint32_t k = 0; k < 2; k++)
-      std::ranges::move(layer_tasks(plan_, plan_.layers[first + k], k), std::back_inserter(tasks));
-    return it->second = time_(plan_, std::span(plan_.layers).subspan(first, 2), tasks, true).total;
+  /// The piece before layer `first`, if nothing else comes between them.
+  const Piece* before(std::size_t first) const {
+    return follows_[first] ? &ends_[first].piece : nullptr;
+  }
+  /// Of what comes before the piece in front of layer `first`.
+  double cost_before(std::size_t first) const {
+    return ends_[first].cost - (follows_[first] ? ends_[first].piece.alone.total : 0);
+  }
+  const Piece* behind(std::size_t last) const {
+    return follows_[last + 1] ? &plain_[last + 1] : nullptr;
   }
 
-  std::optional<ChosenCascade> best(std::size_t first, std::size_t last) {
+  /// Pieces one after the other; null pointers are left out.
+  LayerTime in_turn(std::initializer_list<const Piece*> pieces) const {
+    std::vector<Layer> layers;
+    std::vector<TileTask> tasks;
+    for (const Piece* p : pieces) {
+      if (p == nullptr) continue;
+      for (TileTask task : p->tasks) {
+        task.layer += static_cast<std::uint32_t>(layers.size());
+        tasks.push_back(std::move(task));
+      }
+      layers.insert(layers.end(), p->layers.begin(), p->layers.end());
+    }
+    return time_(plan_, layers, tasks, true);
+  }
+
+  /// Sets `with_next`.
+  void rate(End& end) const {
+    const Cascade& c = end.piece.what;
+    end.with_next =
+        cost_before(c.first) + in_turn({before(c.first), &end.piece, behind(c.last)}).total;
+  }
+
+  /// Below what `rate` says of a piece of these layers: each engine's work, less the bytes that
+  /// stay in SRAM.
+  double least_ns(std::size_t first, std::size_t last, const Links& links) const {
+    LayerTime sum;
+    for (std::size_t k = first; k <= last; k++) add(sum, plan_.layers[k].time);
+    const Machine& m = plan_.placement.target.machine;
+    const double saved = links.saved_bytes / (m.dram_gb_per_s * m.dram_read_efficiency);
+    sum.dma_in = std::max(0.0, sum.dma_in - saved);
+    sum.dma_out = std::max(0.0, sum.dma_out - saved);
+    for (const Piece* p : {before(first), behind(last)})
+      if (p != nullptr) add(sum, p->alone);
+    return cost_before(first) + longest(sum);
+  }
+
+  /// What several read may be loaded once, and kept for long, or by each, and kept for a moment.
+  std::array<std::optional<Links>, 2> ways_to_share(std::size_t first, std::size_t last) const {
+    std::array<std::optional<Links>, 2> out{find_links(plan_, buffers_, first, last, rules_), {}};
+    if (out[0] && !out[0]->loads.empty())
+      out[1] = find_links(plan_, buffers_, first, last, {rules_.results, false});
+    return out;
+  }
+
+  void try_cascades(std::size_t first, std::size_t last, const Links& links) {
     const std::span<const Layer> layers =
         std::span(std::as_const(plan_.layers)).subspan(first, last + 1 - first);
-    double compute = 0;
-    std::vector<std::size_t> links;
-    for (std::size_t k = first; k <= last; k++) {
-      compute += std::max(plan_.layers[k].time.mac, plan_.layers[k].time.vector);
-      links.push_back(k == first ? 0 : *links_[k]);
-    }
-    const double plain = plain_ns(first, last);
-    if (compute > (1 - least_gain) * plain) return {};
-    std::optional<ChosenCascade> best;
+    double plain = 0;
+    for (const Layer& l : layers) plain += l.time.total;
+    End& best = ends_[last + 1];
+    const auto wanted = [&] {
+      return best.with_next - (best.piece.what.stripes > 0 ? 0 : least_gain * plain);
+    };
+    if (least_ns(first, last, links) >= wanted()) return;
     const std::int64_t height = layers.back().stages.front().out.h;
     int timed = 0;
     // Each core has as many stripes as the others.
@@ -128,33 +184,36 @@ class Cascader {
         std::optional<Stripes> built = fit_stripes(plan_, layers, links, cut);
         if (!built) continue;
         fits = true;
-        const double gain = plain - time_(plan_, built->layers, built->tasks, false).total;
-        if (gain <= (best ? best->gain_ns : least_gain * plain)) continue;
-        best = ChosenCascade{
+        End end;
+        end.piece = {
             {first, last, static_cast<std::size_t>(n), static_cast<std::uint32_t>(built->bytes)},
             std::move(built->layers),
             std::move(built->tasks),
-            gain};
+            links.gone,
+            {}};
+        rate(end);
+        if (end.with_next < wanted()) best = std::move(end);
       }
       timed += fits;
     }
-    return best;
   }
 
-  Plan& plan_;
-  const Grouping& grouping_;
-  const Uses& uses_;
+  Plan plan_;
   const TaskTimer& time_;
+  const ShareRules rules_;
   const std::uint32_t cores_;
-  std::vector<std::optional<std::size_t>> links_;
-  std::map<std::size_t, double> pairs_;  // by first layer
+  const std::vector<BufferUses> buffers_;
+  // By layer, and one more: it comes right after the one before; the two may share stripes.
+  std::vector<bool> follows_, joined_;
+  std::vector<Piece> plain_;  // by layer
+  std::vector<End> ends_;     // by the layer behind
 };
 
 }  // namespace
 
-std::vector<ChosenCascade> choose_cascades(Plan& plan, const Grouping& grouping, const Uses& uses,
-                                           const TaskTimer& time, std::uint32_t cores) {
-  return Cascader(plan, grouping, uses, time, cores).run();
+std::vector<ChosenCascade> choose_cascades(const Plan& plan, const Grouping& grouping,
+                                           const PlanOptions& options, std::uint32_t cores) {
+  return Cascader(plan, grouping, options, cores).run();
 }
 
 }  // namespace longshore::plan

@@ -55,12 +55,11 @@ void enter(Plan& plan, const ChosenCascade& c, const Grouping& grouping, const T
     std::ranges::copy_if(c.tasks, std::back_inserter(own),
                          [&](const TileTask& t) { return t.layer == k; });
     l.time = time(plan, c.layers, own, false);
+    // Lifetimes count steps from 1.
     Buffer& to = plan.buffers[l.to.buffer];
-    if (k + 1 < c.layers.size())
-      to.bytes = 0;
-    else  // lifetimes count steps from 1
-      to.first = std::min(to.first, static_cast<std::uint32_t>(step - grouping.steps.begin() + 1));
+    to.first = std::min(to.first, static_cast<std::uint32_t>(step - grouping.steps.begin() + 1));
   }
+  for (const std::uint32_t b : c.gone) plan.buffers[b].bytes = 0;
 }
 
 /// Groups the nodes into layers and gives each its tiling. Nodes that do not fit together are taken
@@ -135,9 +134,8 @@ std::vector<Plan> plans_within(const Placement& placement, const Uses& uses,
     Plan plain = plan;
     put_in_order(plain, grouping, {});
     if (!options.time) return {std::move(plain)};
-    if (options.cascade) {
-      std::vector<ChosenCascade> cascades =
-          choose_cascades(plan, grouping, uses, options.time, cores);
+    if (options.cascade || options.horizontal) {
+      std::vector<ChosenCascade> cascades = choose_cascades(plan, grouping, options, cores);
       for (const ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
       if (!cascades.empty()) {
         place_buffers(plan);

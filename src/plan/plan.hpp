@@ -105,7 +105,7 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-/// Layers `first` to `last`, which hand each other stripes in SRAM.
+/// Layers `first` to `last`, which hand each other stripes in SRAM or share those of an input.
 struct Cascade {
   std::size_t first = 0, last = 0, stripes = 1;
   std::uint32_t sram_bytes = 0;  // of all of them together
@@ -153,8 +153,9 @@ struct PlanOptions {
   Goal goal = Goal::time;
   std::uint32_t sram_bytes = 0;  // 0: the machine's; else at most that
   bool fuse = true;
-  bool cascade = true;  // where `time` says that it pays
-  bool cores = true;    // likewise: all of the machine's
+  bool cascade = true;     // where `time` says that it pays
+  bool horizontal = true;  // likewise: layers share the tiles of an input that all read
+  bool cores = true;       // likewise: all of the machine's
   /// Layers lie at alternating ends of the SRAM, so that one loads while the one before works.
   bool prefetch = true;
   /// Decides between the best few tilings of a layer, and gives its time. Null: the estimate that

@@ -47,9 +47,9 @@ struct ChosenCascade {
   Cascade what;
   std::vector<Layer> layers;
   std::vector<TileTask> tasks;
-  double gain_ns = 0;  // against the same layers one after the other
+  std::vector<std::uint32_t> gone;  // buffers that are only in SRAM now
 };
-std::vector<ChosenCascade> choose_cascades(Plan&, const Grouping&, const Uses&, const TaskTimer&,
+std::vector<ChosenCascade> choose_cascades(const Plan&, const Grouping&, const PlanOptions&,
                                            std::uint32_t cores);
 
 }  // namespace longshore::plan

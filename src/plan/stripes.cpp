@@ -14,14 +14,14 @@ using forms::tile_shape;
 
 /// A tensor that stays in SRAM.
 struct Kept {
-  std::int64_t row = 0, pixel = 0, element = 1, rows = 0;  // strides and element in bytes
+  std::int64_t row = 0, pixel = 0, element = 1;  // strides and element in bytes
+  std::vector<Span> rows;                        // by stripe
   std::vector<std::uint32_t> addresses;
-  std::uint64_t bytes() const { return static_cast<std::uint64_t>(rows * row); }
 };
 
 class Striper {
  public:
-  Striper(const Plan& plan, std::span<const Layer> layers, std::span<const std::size_t> links)
+  Striper(const Plan& plan, std::span<const Layer> layers, const Links& links)
       : plan_(plan), m_(plan.placement.target.machine), layers_(layers), links_(links) {}
 
   /// The first channels that fit, halved where the most weights are; nothing if none do.
@@ -62,25 +62,53 @@ class Striper {
     return sum;
   }
 
-  /// Fills `stripes_`: the last layer's rows in equal parts, and of each layer before the rows that
-  /// these need. Rows that nobody needs are computed all the same, as without a cascade.
+  /// Of the operands of a layer those that share tensor `t`: calls f(stage, operand, share).
+  template <class F>
+  void each_use(std::size_t k, std::size_t t, F&& f) const {
+    std::size_t at = 0;
+    for (const Stage& s : layers_[k].stages)
+      for (std::size_t o = 0; o < s.operands.size(); o++, at++)
+        if (const auto& use = links_.operands[k][at]; use && use->tensor == t) f(s, o, *use);
+  }
+
+  /// Rows of some channels of tensor `t` that layer `k` reads for its own; nothing if none.
+  std::optional<Span> rows_read(std::size_t k, std::size_t t, Span own, Span channels) const {
+    std::optional<Span> rows;
+    each_use(k, t, [&](const Stage& s, std::size_t o, const Share& use) {
+      if (use.channel >= channels.to || use.channel + s.operands[o].extent.c <= channels.from)
+        return;
+      const TileBox box = tile(k, {0, own, {0, s.out.w}, {0, s.out.c}});
+      rows = hull(rows, s.form->reach(form_node(plan_, s), o, box).h);
+    });
+    return rows;
+  }
+  static Span hull(const std::optional<Span>& a, Span b) {
+    return a ? Span{std::min(a->from, b.from), std::max(a->to, b.to)} : b;
+  }
+
+  /// Fills `stripes_`: rows of layers that none here reads in equal parts, and of each before them
+  /// the rows that these need. Rows that nobody needs are computed all the same, as without a
+  /// cascade.
   bool find_stripes(std::int64_t count) {
-    const std::int64_t height = layers_.back().stages.front().out.h;
     stripes_.assign(static_cast<std::size_t>(count), std::vector<Span>(layers_.size()));
-    for (std::int64_t s = 0; s < count; s++)
-      stripes_[static_cast<std::size_t>(s)].back() = {height * s / count, height * (s + 1) / count};
-    for (std::size_t k = layers_.size() - 1; k > 0; k--) {
-      const Stage& after = head(k);
+    for (std::size_t k = layers_.size(); k-- > 0;) {
+      const std::int64_t height = head(k).out.h;
       std::int64_t made = 0;
-      for (std::vector<Span>& spans : stripes_) {
-        const Box box{0, spans[k], {0, after.out.w}, {0, after.out.c}};
-        Span& rows = spans[k - 1];
-        rows = after.form->reach(form_node(plan_, after), links_[k], tile(k, box)).h;
-        if (rows.size() <= 0) return false;
-        rows.from = std::min(rows.from, made);
-        made = rows.to = std::max(rows.to, made);
+      for (std::int64_t s = 0; s < count; s++) {
+        std::vector<Span>& spans = stripes_[static_cast<std::size_t>(s)];
+        std::optional<Span> rows;
+        if (const auto& made_for = links_.results[k])
+          for (std::size_t r = k + 1; r < layers_.size(); r++)
+            if (const auto read = rows_read(r, made_for->tensor, spans[r],
+                                            {made_for->channel, made_for->channel + head(k).out.c}))
+              rows = hull(rows, *read);
+        if (!rows) rows = Span{height * s / count, height * (s + 1) / count};
+        if (rows->size() <= 0) return false;
+        rows->from = std::min(rows->from, made);
+        made = rows->to = std::max(rows->to, made);
+        spans[k] = *rows;
       }
-      stripes_.back()[k - 1].to = head(k - 1).out.h;
+      stripes_.back()[k].to = height;
     }
     return true;
   }
@@ -103,7 +131,8 @@ class Striper {
     for (std::size_t s = 0; s < stripes_.size(); s++) {
       const std::vector<Span>& spans = stripes_[s];
       for (std::size_t k = 0; k < layers_.size(); k++) {
-        const bool end = k == 0 || k + 1 == layers_.size();
+        // Those at the ends of the chain load or store.
+        const bool end = k == 0 || links_.stored[k];
         const Stage& h = head(k);
         const std::int64_t channels = cut.channels[k];
         std::int64_t step = forms::divide_up(spans[k].size(), end ? cut.pieces : 1);
@@ -136,14 +165,15 @@ class Striper {
       if (turn.layer == k) t.rows = std::max(t.rows, turn.box.out.h.size()), tiles++;
     if (!rules(k).sums_channels) t.in_channels = t.channels;
     l.accumulators = {};
+    std::size_t at = 0;
     for (std::size_t i = 0; i < l.stages.size(); i++) {
       Stage& s = l.stages[i];
       const FormNode n = form_node(plan_, s);
-      for (std::size_t o = 0; o < s.operands.size(); o++) {
+      for (std::size_t o = 0; o < s.operands.size(); o++, at++) {
         StageOperand& operand = s.operands[o];
         operand.slots = {};
         if (operand.chained || operand.what.source == Operand::Source::inside) continue;
-        if (k > 0 && i == 0 && o == links_[k]) continue;
+        if (links_.operands[k][at]) continue;
         std::optional<Box> first;
         bool several = false;
         std::int64_t most = 0;
@@ -160,7 +190,7 @@ class Striper {
         size(operand.slots, most, several);
       }
       s.result = {};
-      if (i + 1 == l.stages.size() && k + 1 < layers_.size()) continue;  // kept
+      if (i + 1 == l.stages.size() && links_.results[k]) continue;
       std::int64_t most = 0;
       for (const Turn& turn : turns_)
         if (turn.layer == k)
@@ -173,30 +203,74 @@ class Striper {
     if (!cut_up(cut)) return {};
     Stripes out;
     out.layers.assign(layers_.begin(), layers_.end());
-    std::vector<Kept> kept(layers_.size() - 1);
     std::uint64_t at = 0;
     for (std::size_t k = 0; k < layers_.size(); k++) {
       size_layer(out.layers[k], k, cut);
       assign_slots(out.layers[k], m_, std::numeric_limits<std::uint32_t>::max(), false);
       move_slots(out.layers[k], at);
       at += slot_bytes(out.layers[k]);
-      if (k + 1 == layers_.size()) break;
-      const FormNode n = form_node(plan_, layers_[k].stages.back());
-      Kept& t = kept[k];
-      t.element = n.element_bytes(n.result());
-      const forms::TileShape shape = tile_shape(m_, 1, n.out.w, n.out.c, t.element);
-      t.pixel = shape.pixel_stride, t.row = shape.row_stride();
-      for (const std::vector<Span>& spans : stripes_) t.rows = std::max(t.rows, spans[k].size());
-      for (std::size_t i = 0;
-           i < std::min<std::size_t>(cut.turns, (stripes_.size() + cut.cores - 1) / cut.cores);
-           i++) {
-        t.addresses.push_back(static_cast<std::uint32_t>(at));
-        at += static_cast<std::uint64_t>(
-            round_up(static_cast<std::int64_t>(t.bytes()), sram_alignment(m_)));
-      }
     }
+    // Those that no layer needs at the same time share their bytes.
+    std::vector<Kept> kept;
+    std::vector<Buffer> buffers;
+    for (std::size_t t = 0; t < links_.tensors.size(); t++) {
+      const SharedTensor& shared = links_.tensors[t];
+      kept.push_back(keep(t));
+      std::int64_t rows = 0;
+      for (const Span& r : kept.back().rows) rows = std::max(rows, r.size());
+      buffers.push_back({static_cast<std::uint64_t>(rows * kept.back().row),
+                         static_cast<std::uint32_t>(shared.first),
+                         static_cast<std::uint32_t>(shared.last)});
+    }
+    const auto alignment = static_cast<std::uint64_t>(sram_alignment(m_));
+    const Arena arena = plan_arena(buffers, alignment);
+    const std::size_t most_turns = (stripes_.size() + cut.cores - 1) / cut.cores;
+    for (std::size_t i = 0; i < std::min(cut.turns, most_turns); i++) {
+      for (std::size_t t = 0; t < kept.size(); t++)
+        kept[t].addresses.push_back(static_cast<std::uint32_t>(at + arena.offsets[t]));
+      at += (arena.bytes + alignment - 1) / alignment * alignment;
+    }
+    // What is loaded comes while the stripe before is at work.
+    for (std::size_t t = 0; t < kept.size(); t++)
+      if (cut.turns == 1 && most_turns > 1 && is_loaded(t)) {
+        kept[t].addresses.push_back(static_cast<std::uint32_t>(at));
+        at += (buffers[t].bytes + alignment - 1) / alignment * alignment;
+      }
     out.bytes = at;
     if (at <= plan_.sram_bytes) tasks(out, kept, cut);
+    return out;
+  }
+
+  bool is_loaded(std::size_t t) const {
+    return std::ranges::any_of(links_.loads, [&](const SharedLoad& l) {
+      return links_.operands[l.layer][l.operand]->tensor == t;
+    });
+  }
+
+  Kept keep(std::size_t t) const {
+    const SharedTensor& shared = links_.tensors[t];
+    Kept out;
+    std::int64_t columns = 0;
+    for (const std::vector<Span>& spans : stripes_) {
+      std::optional<Span> rows;
+      for (std::size_t k = shared.first; k <= shared.last; k++) {
+        if (links_.results[k] && links_.results[k]->tensor == t) {
+          rows = hull(rows, spans[k]);
+          const FormNode n = form_node(plan_, layers_[k].stages.back());
+          columns = n.out.w, out.element = n.element_bytes(n.result());
+        }
+        if (const auto read = rows_read(k, t, spans[k], {0, shared.channels.size()}))
+          rows = hull(rows, *read);
+        each_use(k, t, [&](const Stage& s, std::size_t o, const Share&) {
+          const FormNode n = form_node(plan_, s);
+          columns = s.operands[o].extent.w;
+          out.element = n.element_bytes(n.input(s.operands[o].what.input));
+        });
+      }
+      out.rows.push_back(*rows);
+    }
+    const forms::TileShape shape = tile_shape(m_, 1, columns, shared.channels.size(), out.element);
+    out.pixel = shape.pixel_stride, out.row = shape.row_stride();
     return out;
   }
 
@@ -213,23 +287,24 @@ class Striper {
           for (const StageOperand& o : s.operands) h.operands[k].emplace_back(o.slots);
         }
     }
+    const Turn* before = nullptr;
     for (const Turn& turn : turns_) {
       const Layer& l = out.layers[turn.layer];
-      const std::vector<Span>& spans = stripes_[turn.stripe];
       TileTask task;
       task.core = static_cast<std::uint8_t>(turn.stripe % cut.cores);
       Held& held = cores[task.core];
       const std::size_t round = turn.stripe / cut.cores;  // of this core's stripes
       task.layer = static_cast<std::uint32_t>(turn.layer);
       task.box = turn.box;
-      const bool stays = turn.layer + 1 < layers_.size();
+      if (!before || before->layer != turn.layer || before->stripe != turn.stripe)
+        load_shared(task, turn, kept, round);
+      before = &turn;
       std::size_t at = 0;
       for (std::size_t i = 0; i < l.stages.size(); i++) {
         const Stage& s = l.stages[i];
         const FormNode n = form_node(plan_, s);
-        if (stays && i + 1 == l.stages.size()) {
-          const TileTask::Place place =
-              inside(kept[turn.layer], round, spans[turn.layer].from, turn.box.out);
+        if (const auto& share = links_.results[turn.layer]; share && i + 1 == l.stages.size()) {
+          const TileTask::Place place = inside(kept, *share, turn.stripe, round, turn.box.out);
           task.results.push_back(place.address);
           task.result_strides = place.strides;
         } else {
@@ -239,28 +314,46 @@ class Striper {
           const Box box = s.operands[o].chained ? Box{} : s.form->reach(n, o, turn.box);
           if (s.operands[o].chained)
             task.operands.push_back({task.results[i - 1], true});
-          else if (turn.layer > 0 && i == 0 && o == links_[turn.layer])
-            task.operands.push_back(
-                inside(kept[turn.layer - 1], round, spans[turn.layer - 1].from, box));
+          else if (const auto& share = links_.operands[turn.layer][at])
+            task.operands.push_back(inside(kept, *share, turn.stripe, round, box));
           else if (s.operands[o].what.source == Operand::Source::inside)
             task.operands.push_back({task.results.back(), false});
           else
             task.operands.push_back(held.operands[turn.layer][at].take(box));
         }
       }
-      task.stored = !stays;
+      task.stored = links_.stored[turn.layer];
+      if (turn.stripe > 0) task.stored_from = stripes_[turn.stripe - 1][turn.layer].to;
       out.tasks.push_back(std::move(task));
     }
   }
 
-  static TileTask::Place inside(const Kept& t, std::size_t round, std::int64_t first_row,
-                                const Box& box) {
+  /// Before the first tile of a layer in a stripe: what no layer here makes, for all that read it.
+  void load_shared(TileTask& task, const Turn& turn, const std::vector<Kept>& kept,
+                   std::size_t round) const {
+    for (const SharedLoad& load : links_.loads) {
+      if (load.layer != turn.layer) continue;
+      const Share& share = *links_.operands[load.layer][load.operand];
+      std::size_t at = load.operand;
+      std::size_t stage = 0;
+      while (at >= layers_[turn.layer].stages[stage].operands.size())
+        at -= layers_[turn.layer].stages[stage++].operands.size();
+      const Extent& e = layers_[turn.layer].stages[stage].operands[at].extent;
+      const Box box{0, kept[share.tensor].rows[turn.stripe], {0, e.w}, load.channels};
+      task.loads.push_back({load.operand, box, inside(kept, share, turn.stripe, round, box)});
+    }
+  }
+
+  /// Where a box of a layer's operand or result lies.
+  static TileTask::Place inside(const std::vector<Kept>& kept, const Share& share,
+                                std::size_t stripe, std::size_t round, const Box& box) {
+    const Kept& t = kept[share.tensor];
     const auto u32 = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
-    return {
-        t.addresses[round % t.addresses.size()] +
-            u32((box.h.from - first_row) * t.row + box.w.from * t.pixel + box.c.from * t.element),
-        true,
-        {u32(t.row), u32(t.pixel)}};
+    return {t.addresses[round % t.addresses.size()] +
+                u32((box.h.from - t.rows[stripe].from) * t.row + box.w.from * t.pixel +
+                    (share.channel + box.c.from) * t.element),
+            true,
+            {u32(t.row), u32(t.pixel)}};
   }
 
   static void move_slots(Layer& l, std::uint64_t by) {
@@ -274,7 +367,7 @@ class Striper {
   const Plan& plan_;
   const Machine& m_;
   std::span<const Layer> layers_;
-  std::span<const std::size_t> links_;
+  const Links& links_;
   std::vector<std::vector<Span>> stripes_;  // rows of each layer
   std::vector<Turn> turns_;
 };
@@ -282,7 +375,7 @@ class Striper {
 }  // namespace
 
 std::optional<Stripes> fit_stripes(const Plan& plan, std::span<const Layer> layers,
-                                   std::span<const std::size_t> links, StripeCut cut) {
+                                   const Links& links, StripeCut cut) {
   return Striper(plan, layers, links).fitted(std::move(cut));
 }
 

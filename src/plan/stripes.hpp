@@ -1,7 +1,7 @@
-// Neighbouring layers whose tasks take turns, stripe by stripe: rows of the last layer in equal
-// parts, and of each before it the rows that these need.
+// Neighbouring layers whose tasks take turns, stripe by stripe: rows of those that none of them
+// reads in equal parts, and of each before these the rows that they need.
 #pragma once
-#include "plan/stages.hpp"
+#include "plan/share.hpp"
 
 namespace longshore::plan {
 
@@ -23,9 +23,7 @@ struct Stripes {
 };
 
 /// Cuts so, but for `channels`: the most that fit into the SRAM, halved where the most weights are.
-/// `links`: the operand of each layer's head that the layer before makes. Nothing if it does not
-/// fit.
-std::optional<Stripes> fit_stripes(const Plan&, std::span<const Layer>,
-                                   std::span<const std::size_t> links, StripeCut);
+/// Nothing if it does not fit.
+std::optional<Stripes> fit_stripes(const Plan&, std::span<const Layer>, const Links&, StripeCut);
 
 }  // namespace longshore::plan

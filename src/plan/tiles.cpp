@@ -4,8 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "forms/support/tile_dma.hpp"
 #include "plan/stages.hpp"
-#include "sim/costs.hpp"
 
 namespace longshore::plan {
 namespace {
@@ -106,21 +106,9 @@ class Search {
                                               static_cast<std::uint64_t>(element_bytes)};
     const auto [it, fresh] = rates_.try_emplace(key, 0.0);
     if (!fresh) return it->second;
-    const TileShape shape = tile_shape(m_, rows, columns, channels, element_bytes);
-    Dma base;
-    base.dram_address = v.offset;
-    double bytes = 0, ns = 0;
-    for (const Dma& part :
-         forms::transfers(base,
-                          {{rows, v.stride[1], static_cast<std::uint64_t>(shape.row_stride())},
-                           {columns, v.stride[2], static_cast<std::uint64_t>(shape.pixel_stride)},
-                           {channels, v.stride[3], static_cast<std::uint64_t>(element_bytes)}},
-                          element_bytes, m_.dma_dims)) {
-      const DmaCost c = dma_cost(m_, part, write);
-      bytes += static_cast<double>(c.bytes);
-      ns += static_cast<double>(c.dram_bytes) /
-            std::min(c.bytes_per_ns, c.server_gb_per_s(m_) / c.dram_share);
-    }
+    const auto bytes = static_cast<double>(rows * columns * channels * element_bytes);
+    const double ns =
+        forms::tile_dma_ns(m_, v.offset, v.stride, rows, columns, channels, element_bytes, write);
     return it->second = bytes > 0 ? ns / bytes : 0;
   }
 

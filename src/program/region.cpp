@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
-#include <vector>
 
 #include "program/access.hpp"
 #include "program/instruction_def.hpp"
@@ -11,12 +9,12 @@
 namespace longshore {
 namespace {
 
-struct Loop {
+struct SortedLoop {
   std::uint64_t stride = 0, count = 1;
 };
 
 /// The region's loops of more than one turn, by ascending stride; returns how many.
-int sorted_loops(const Region& r, Loop (&loops)[3]) {
+int sorted_loops(const Region& r, SortedLoop (&loops)[3]) {
   int n = 0;
   for (int i = 0; i < 3; i++) {
     if (r.count[i] <= 1) continue;
@@ -26,6 +24,69 @@ int sorted_loops(const Region& r, Loop (&loops)[3]) {
   }
   return n;
 }
+
+/// A region's loops, outermost first, with the bytes from the first to past the last of each.
+class Nest {
+ public:
+  explicit Nest(const Region& region) {
+    const Region r = region.merged();
+    at_ = static_cast<std::int64_t>(r.address);
+    for (int i = 0; i < 3; i++)
+      if (r.count[i] > 1)
+        loops_[depth_++] = {static_cast<std::int64_t>(r.stride[i]),
+                            static_cast<std::int64_t>(r.count[i])};
+    span_[depth_] = static_cast<std::int64_t>(r.run);
+    for (int i = depth_; i-- > 0;)
+      span_[i] = span_[i + 1] + loops_[i].stride * (loops_[i].count - 1);
+  }
+  bool meets(const Nest& other) const { return meet(*this, 0, other, 0, other.at_ - at_); }
+
+ private:
+  struct Loop {
+    std::int64_t stride = 0, count = 1;
+  };
+
+  /// The turns of a loop of `count` whose `span` bytes share one with [from, to) are those from
+  /// `first` to before `past`; the loop begins at 0.
+  struct Turns {
+    std::int64_t first, past;
+  };
+  static Turns between(const Loop& loop, std::int64_t lowest, std::int64_t span, std::int64_t from,
+                       std::int64_t to) {
+    // Turn t is at t * stride: t * stride + span > from and t * stride < to.
+    return {std::max(lowest, floor(from - span, loop.stride) + 1),
+            std::min(loop.count, floor(to - 1, loop.stride) + 1)};
+  }
+  static std::int64_t floor(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+  /// Loops of `a` from `i` on, which begin at 0, and those of `b` from `j` on, at `by`.
+  static bool meet(const Nest& a, int i, const Nest& b, int j, std::int64_t by) {
+    if (by >= a.span_[i] || by + b.span_[j] <= 0) return false;
+    const bool a_loops = i < a.depth_, b_loops = j < b.depth_;
+    if (!a_loops && !b_loops) return true;
+    if (a_loops && b_loops && a.loops_[i].stride == b.loops_[j].stride) {
+      // Only how far one turn is from the other counts.
+      const Loop &x = a.loops_[i], &y = b.loops_[j];
+      const Turns apart =
+          between({y.stride, y.count}, 1 - x.count, b.span_[j + 1], -by, a.span_[i + 1] - by);
+      for (std::int64_t k = apart.first; k < apart.past; k++)
+        if (meet(a, i + 1, b, j + 1, by + k * x.stride)) return true;
+      return false;
+    }
+    if (a_loops && (!b_loops || a.loops_[i].stride > b.loops_[j].stride)) {
+      const Turns turns = between(a.loops_[i], 0, a.span_[i + 1], by, by + b.span_[j]);
+      for (std::int64_t t = turns.first; t < turns.past; t++)
+        if (meet(a, i + 1, b, j, by - t * a.loops_[i].stride)) return true;
+      return false;
+    }
+    return meet(b, j, a, i, -by);
+  }
+
+  std::int64_t at_ = 0;
+  int depth_ = 0;
+  Loop loops_[3];
+  std::int64_t span_[4] = {};
+};
 
 }  // namespace
 
@@ -53,7 +114,7 @@ std::uint64_t Region::end() const noexcept {
 Region Region::merged() const noexcept {
   Region r = *this;
   if (empty()) return r;
-  Loop loops[3];
+  SortedLoop loops[3];
   const int n = sorted_loops(*this, loops);
   int kept = 0;
   for (int i = 0; i < n; i++) {
@@ -77,7 +138,7 @@ Region Region::merged() const noexcept {
 }
 
 bool Region::disjoint_runs() const noexcept {
-  Loop loops[3];
+  SortedLoop loops[3];
   const int n = sorted_loops(*this, loops);
   Wide extent = run;
   for (int i = 0; i < n; i++) {
@@ -90,19 +151,7 @@ bool Region::disjoint_runs() const noexcept {
 bool overlap(const Region& a, const Region& b) noexcept {
   if (a.space != b.space || a.empty() || b.empty()) return false;
   if (a.end() <= b.address || b.end() <= a.address) return false;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> first;
-  each_run(a, [&](std::uint64_t begin, std::uint64_t end) { first.emplace_back(begin, end); });
-  std::sort(first.begin(), first.end());
-  bool met = false;
-  each_run(b, [&](std::uint64_t begin, std::uint64_t end) {
-    if (met) return;
-    // Runs of one region either nest in ascending order or overlap each other only as windows do,
-    // so that the last one that begins before `end` reaches furthest.
-    const auto after =
-        std::lower_bound(first.begin(), first.end(), std::pair{end, std::uint64_t{0}});
-    met = after != first.begin() && std::prev(after)->second > begin;
-  });
-  return met;
+  return Nest(a).meets(Nest(b));
 }
 
 Regions regions_of(const Instruction& instruction) noexcept {

@@ -56,7 +56,8 @@ struct Regions {
 /// Reads first, then writes. Index tables and lookup tables count with all their bytes.
 Regions regions_of(const Instruction&) noexcept;
 
-/// Whether the two share a byte: exact, not by bounding box.
+/// Whether the two share a byte: exact, not by bounding box. Both lie in memory: ends are below
+/// 2^62.
 bool overlap(const Region&, const Region&) noexcept;
 
 /// Calls visit(begin, end) for each run of a region; run order is unspecified.

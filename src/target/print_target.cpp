@@ -73,6 +73,10 @@ std::string print(const Target& t) {
     for (const auto& [form, r] : t.forms) out += fmt::format("\n[forms.{}]\n", form) + rule(r);
     for (const auto& [op, r] : t.ops) out += fmt::format("\n[ops.{}]\n", quoted(op)) + rule(r);
   }
+  if (const auto& e = t.error)
+    out +=
+        fmt::format("\n[error]\nagainst = {}\nnets = {}\nmedian_percent = {}\nmost_percent = {}\n",
+                    quoted(e->against), e->nets, e->median_percent, e->most_percent);
   const HostCpu& c = t.cpu;
   out += fmt::format(
       "\n[cpu]\nname = {}\ncores = {}\nghz = {}\nefficiency = {}\nbandwidth_gbs = {}\nstep_us = "

@@ -63,8 +63,10 @@ class Reader {
         operators(table(node, "ops"));
       else if (key == "cpu")
         cpu(table(node, "cpu"));
+      else if (key == "error")
+        error(table(node, "error"), line(node));
       else
-        unknown(key, node, {"name", "doc", "like", "npu", "forms", "ops", "cpu"});
+        unknown(key, node, {"name", "doc", "like", "npu", "forms", "ops", "cpu", "error"});
     }
   }
 
@@ -312,6 +314,29 @@ class Reader {
     }
   }
 
+  void error(const toml::table& from, const std::string& where) {
+    PredictionError e;
+    for (const auto& [key, node] : from) {
+      const std::string path = str("error.", key.str());
+      if (key == "against")
+        e.against = text(node, path);
+      else if (key == "nets")
+        e.nets = static_cast<int>(number(node, path, 1, 1e6, true));
+      else if (key == "median_percent")
+        e.median_percent = number(node, path, 0, 1e4, false);
+      else if (key == "most_percent")
+        e.most_percent = number(node, path, 0, 1e4, false);
+      else
+        unknown(key, node, {"against", "nets", "median_percent", "most_percent"}, "error");
+    }
+    for (std::string_view key : {"against", "nets", "median_percent", "most_percent"})
+      if (!from.contains(key)) fail(Code::bad_model, where, ": error: missing key '", key, "'");
+    if (e.median_percent > e.most_percent)
+      fail(Code::bad_model, where, ": error.median_percent: expected at most error.most_percent (",
+           e.most_percent, "), found ", e.median_percent);
+    t_.error = e;
+  }
+
   const std::string& file_;
   Target& t_;
   Given& given_;
@@ -341,7 +366,9 @@ void read_base(const std::string& like, const std::string& where, const std::str
   if (!blob.ok()) fail(blob.status().code(), where, ": like: ", base, ": ", blob.status().text());
   const std::span<const std::byte> bytes = (*blob)->bytes();
   read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, base, target, given, depth + 1);
-  // What a chip burns was measured on that chip: it says nothing about another one.
+  // How far predictions were off, and what a chip burns, was measured on that chip: it says nothing
+  // about another one.
+  target.error.reset();
   for (const MachineField& f : machine_fields())
     if (f.key.starts_with("energy.") || f.key.starts_with("thermal.")) {
       set_machine_number(target.machine, f.key, 0);
@@ -399,6 +426,7 @@ void change(const TargetChange& c, Target& target, Given& given) {
     fail(Code::bad_argument, c.where, ": expected a value of TOML: ", e.description());
   }
   target.changes.emplace_back(c.key, c.value);
+  target.error.reset();  // it was measured without the change
 }
 
 }  // namespace

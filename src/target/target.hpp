@@ -46,6 +46,14 @@ struct HostCpu {
   bool operator==(const HostCpu&) const = default;
 };
 
+/// How far predictions were off, on nets that none of the target's numbers was fitted to.
+struct PredictionError {
+  std::string against;  // what they were held against
+  int nets = 0;
+  double median_percent = 0, most_percent = 0;  // of the published time, either way
+  bool operator==(const PredictionError&) const = default;
+};
+
 /// A chip as its target file describes it.
 struct Target {
   Target();
@@ -63,6 +71,8 @@ struct Target {
   std::map<std::string, Rule, std::less<>> forms;
   std::map<std::string, Rule, std::less<>> ops;  // by qualified operator name
   HostCpu cpu;
+  /// Of this chip alone: neither inherited, nor kept where numbers were changed.
+  std::optional<PredictionError> error;
   /// What was asked for beside the file, key and value: {"sram.bytes", "1MiB"}. Its numbers hold
   /// it.
   std::vector<std::pair<std::string, std::string>> changes;

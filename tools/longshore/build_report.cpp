@@ -93,6 +93,21 @@ double movement_ms(const compile::Compiled& c) {
   return ns * 1e-6;
 }
 
+std::string text_of(const PredictionError& e) {
+  return fmt::format(
+      "on the {} net{} that it was not fitted to, this target is off by {:g} % in the median, "
+      "{:g} % at most, against {}",
+      e.nets, e.nets == 1 ? "" : "s", e.median_percent, e.most_percent, e.against);
+}
+
+Json error_json(const std::optional<PredictionError>& e) {
+  if (!e) return {};
+  return {{"against", e->against},
+          {"nets", e->nets},
+          {"median_percent", e->median_percent},
+          {"most_percent", e->most_percent}};
+}
+
 std::string split_line(const TimeSplit& time) {
   std::string parts;
   for (int a = 0; a < activity_count; a++)
@@ -113,6 +128,7 @@ Json to_json(const compile::Compiled& c) {
               {"npu_mac_share", p.npu_mac_share()},
               {"macs", p.macs()},
               {"latency_ms", latency_ms(c)},
+              {"error", error_json(p.target.error)},
               {"unpriced_nodes", std::ranges::count_if(p.nodes, unpriced)},
               {"arena_bytes", c.program.arena_bytes},
               {"random_calibration", c.random_calibration}};
@@ -181,6 +197,7 @@ void show_totals(std::ostream& out, const compile::Compiled& c, const std::strin
   out << fmt::format("\ntarget {}: {}{} predicted, {:.1f} % of {} MACs on the NPU\n", p.target.name,
                      without ? "at least " : "", shown_ms(latency_ms(c)), p.npu_mac_share() * 100,
                      shown_count(static_cast<double>(p.macs())));
+  if (p.target.error) out << "  error   " << wrapped(text_of(*p.target.error), 10, 10) << "\n";
   if (!p.target.changes.empty())
     out << "  set     " << wrapped(shown_changes(p.target), 10, 10, ", ") << "\n";
   if (without)

@@ -12,6 +12,11 @@ namespace longshore {
 /// Of the target, as predicted.
 double latency_ms(const compile::Compiled&);
 
+/// How far predictions for this target were off: "off by 3 % in the median, ...".
+std::string text_of(const PredictionError&);
+/// Null where the target does not say.
+Json error_json(const std::optional<PredictionError>&);
+
 /// "  time    compute 0.306 ms, dma ...": what each activity takes of the whole.
 std::string split_line(const TimeSplit&);
 

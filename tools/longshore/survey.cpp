@@ -29,6 +29,7 @@ struct Options {
 /// What came of one target: a program, or why there is none.
 struct Row {
   std::string target, refused;
+  std::optional<PredictionError> error = {};
   double ms = 0, host_ms = 0, npu_share = 0;
   double energy_uj = 0;          // 0: the target file has no numbers
   std::uint64_t dram_bytes = 0;  // read and written
@@ -65,7 +66,7 @@ std::vector<Row> built(const Options& o, const std::vector<Target>& targets) {
     options.model = ready->second;
     options.first = compile::Stage::place;
     options.last = compile::Stage::lower;
-    Row row{.target = target.name};
+    Row row{.target = target.name, .error = target.error};
     try {
       const compile::Compiled c = compile_shown(options);
       row.ms = latency_ms(c);
@@ -100,7 +101,11 @@ void show(const std::vector<Row>& rows) {
                              shown_bytes(r.dram_bytes),
                              r.energy_uj > 0 ? fmt::format("{:.1f}", r.energy_uj) : "-");
   }
-  std::cout << "\nPredicted; `longshore build MODEL --target NAME` says more of each, and "
+  std::cout << "\n";
+  for (const Row& r : rows)
+    if (r.error && r.refused.empty())
+      std::cout << wrapped(r.target + ": " + text_of(*r.error), 0, 2) << "\n";
+  std::cout << "Predicted; `longshore build MODEL --target NAME` says more of each, and "
                "--suggest\nwhat would bring the nodes on the CPU to the NPU.\n";
 }
 
@@ -125,6 +130,7 @@ int run(const Options& o) {
       Json entry = {{"target", r.target}};
       if (r.refused.empty()) {
         entry["latency_ms"] = r.ms;
+        entry["error"] = error_json(r.error);
         entry["host_ms"] = r.host_ms;
         entry["npu_mac_share"] = r.npu_share;
         entry["cpu_nodes"] = r.fallbacks;

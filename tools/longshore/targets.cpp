@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "build_report.hpp"
 #include "command.hpp"
 #include "json.hpp"
 #include "say.hpp"
@@ -50,6 +51,7 @@ Json target_json(const Target& t) {
     for (const auto& [form, rule] : t.forms) out["forms"][form] = rule_json(rule);
     for (const auto& [op, rule] : t.ops) out["ops"][op] = rule_json(rule);
   }
+  out["error"] = error_json(t.error);
   out["cpu"] = {{"name", t.cpu.name},
                 {"cores", t.cpu.cores},
                 {"ghz", t.cpu.ghz},
@@ -82,6 +84,7 @@ char mark(const Target& t, std::string_view key) {
 void show(const Target& t) {
   std::cout << wrapped(t.name + ": " + t.doc, 0, 2) << "\n"
             << (t.file.empty() ? "" : "  file " + t.file + "\n");
+  if (t.error) std::cout << "  " << wrapped(text_of(*t.error), 2, 2) << "\n";
   if (t.machine.present) {
     std::cout << "\nnpu\n";
     for (const MachineField& f : machine_fields()) {

@@ -51,13 +51,17 @@ ValueId fitted(Match& m, ValueId x, const std::vector<Axis>& axes) {
   return padded ? m.add("Pad", {x, passes::add_integers(m, pads)}) : x;
 }
 
-/// Neighbours become channels, the place in the block outermost.
+/// Neighbours become channels, the place in the block outermost. Blocks of an image as SpaceToDepth
+/// has them, in steps of four axes each: no strides over four describe the whole.
 ValueId blocks(Match& m, ValueId x, const std::vector<Axis>& axes, std::int64_t batch,
                std::int64_t channels, std::int64_t factor) {
   if (axes.size() == 2) {
-    Attributes a;
-    a.set("blocksize", factor);
-    return m.add("SpaceToDepth", {x}, std::move(a));
+    const std::int64_t rows = axes[0].length() / factor, columns = axes[1].length() / factor;
+    x = passes::reshaped(m, passes::transposed(m, x, {0, 2, 3, 1}),
+                         {batch * rows, factor, columns, factor * channels});
+    x = passes::reshaped(m, passes::transposed(m, x, {0, 2, 1, 3}),
+                         {batch, rows, columns, factor * factor * channels});
+    return passes::transposed(m, x, {0, 3, 1, 2});
   }
   const std::int64_t count = axes[0].length() / factor;
   x = passes::transposed(m, passes::reshaped(m, x, {batch, channels, count, factor}), {0, 3, 1, 2});
@@ -140,12 +144,15 @@ extern constinit const ChangeDef change_large_stride = {
     .operators = {"Conv", "com.microsoft.FusedConv"},
     .removes = removes,
     .rewrite = rewrite,
-    .cases = {{"(x: f32[1,1,4,4]) { y = Conv(x, f32[1,1,4,4]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
-               "12, 13, 14, 15}, strides=[4,4]) return y }",
-               "(x: f32[1,1,4,4]) { a = SpaceToDepth(x, blocksize=2) y = Conv(a, f32[1,4,2,2]{0, "
-               "2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15}, strides=[2,2]) return y }",
-               {{Wanted::Kind::fact, "stride_h", "4", "3"},
-                {Wanted::Kind::fact, "stride_w", "4", "3"}}}},
+    .cases =
+        {{"(x: f32[1,1,4,4]) { y = Conv(x, f32[1,1,4,4]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
+          "12, 13, 14, 15}, strides=[4,4]) return y }",
+          "(x: f32[1,1,4,4]) { a = Transpose(x, perm=[0,2,3,1]) b = Reshape(a, i64[4]{2, 2, 2, 2}) "
+          "c = Transpose(b, perm=[0,2,1,3]) d = Reshape(c, i64[4]{1, 2, 2, 4}) e = "
+          "Transpose(d, perm=[0,3,1,2]) y = Conv(e, f32[1,4,2,2]{0, "
+          "2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15}, strides=[2,2]) return y }",
+          {{Wanted::Kind::fact, "stride_h", "4", "3"},
+           {Wanted::Kind::fact, "stride_w", "4", "3"}}}},
 };
 
 }  // namespace longshore::changes
