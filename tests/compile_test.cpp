@@ -250,8 +250,15 @@ TEST(Choices, AreAppliedAndReadBackFromTheirText) {
               testing::ElementsAre(testing::Pair("a=b", false), testing::Pair("*", true)));
   EXPECT_FALSE(read.plan.cascade);
   EXPECT_TRUE(read.plan.fuse);
+  compile::choose(read, "--sram-cap", "0.5KiB");
+  compile::choose(read, "--optimize", "size");
+  EXPECT_EQ(read.plan.sram_bytes, 512u);
+  EXPECT_EQ(read.plan.goal, plan::Goal::memory);
+  compile::choose(read, "--optimize", "speed");
+  EXPECT_EQ(read.plan.goal, plan::Goal::time);
   for (const char* wrong :
-       {"--force\n", "--force a\n", "--force =cpu\n", "--without x", "nonsense", "\n"})
+       {"--force\n", "--force a\n", "--force =cpu\n", "--without x", "nonsense", "\n",
+        "--sram-cap much", "--sram-cap 0", "--sram-cap 1.5", "--optimize fast"})
     EXPECT_THROW(compile::choose_all(read, wrong), Error) << wrong;
 }
 

@@ -1,8 +1,10 @@
 #include "compile/choices.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
+#include "target/change.hpp"
 
 namespace longshore::compile {
 namespace {
@@ -36,6 +38,23 @@ std::pair<std::string, bool> forced_unit(const std::string& text) {
   return {text.substr(0, at), unit == "npu"};
 }
 
+std::uint32_t sram_cap(const Options& options, const std::string& text) {
+  const std::optional<double> bytes = bytes_in(text);
+  if (!bytes || *bytes < 1 || *bytes != std::floor(*bytes))
+    fail(Code::bad_argument, "--sram-cap ", text, ": a size such as 196608 or 192KiB expected");
+  if (options.target && *bytes > options.target->machine.sram_bytes)
+    fail(Code::bad_argument, "--sram-cap ", text, ": at most ", options.target->machine.sram_bytes,
+         " bytes expected, the SRAM that ", options.target->name, " has (--set sram=", text,
+         " describes another chip)");
+  return static_cast<std::uint32_t>(std::min(*bytes, 4294967295.0));
+}
+
+plan::Goal goal(const std::string& word) {
+  if (word != "speed" && word != "size")
+    fail(Code::bad_argument, "--optimize ", word, ": speed or size expected");
+  return word == "size" ? plan::Goal::memory : plan::Goal::time;
+}
+
 }  // namespace
 
 std::string mechanism_names() {
@@ -52,8 +71,13 @@ void choose(Options& options, const std::string& option, const std::string& valu
     if (found == std::end(mechanisms))
       fail(Code::bad_argument, "--without ", value, ": ", mechanism_names(), " expected");
     found->turn_off(options);
+  } else if (option == "--sram-cap") {
+    options.plan.sram_bytes = sram_cap(options, value);
+  } else if (option == "--optimize") {
+    options.plan.goal = goal(value);
   } else {
-    fail(Code::bad_argument, "choices: --force or --without expected, found '", option, "'");
+    fail(Code::bad_argument,
+         "choices: --force, --without, --sram-cap or --optimize expected, found '", option, "'");
   }
   options.choices += str(option, " ", value, "\n");
 }

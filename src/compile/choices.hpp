@@ -5,8 +5,9 @@
 
 namespace longshore::compile {
 
-/// `option` is "--force" (NODE=cpu or NODE=npu) or "--without" (a mechanism); applies it and adds
-/// it to `Options::choices`. Throws for anything else, saying what was expected.
+/// `option` is "--force" (NODE=cpu or NODE=npu), "--without" (a mechanism), "--sram-cap" (bytes, at
+/// most the target's) or "--optimize" (speed or size); applies it and adds it to
+/// `Options::choices`. Throws for anything else, saying what was expected.
 void choose(Options&, const std::string& option, const std::string& value);
 /// Lines of an option, a space and its value, as `Options::choices` has them.
 void choose_all(Options&, std::string_view lines);

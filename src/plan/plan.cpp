@@ -120,6 +120,64 @@ void put_in_order(Plan& plan, const Grouping& grouping, std::vector<ChosenCascad
   }
 }
 
+/// With cores and cascades and without, as `options` allow.
+std::vector<Plan> plans_within(const Placement& placement, const Uses& uses,
+                               const PlanOptions& options) {
+  const Machine& machine = placement.target.machine;
+  std::vector<Plan> plans;
+  for (const std::uint32_t cores : {std::min(most_cores, machine.cores), 1u}) {
+    if (cores > 1 && (!options.cores || !options.time)) continue;
+    if (machine.cores == 1 && !plans.empty()) break;
+    Plan plan;
+    plan.placement = placement;
+    const Grouping grouping = tile(plan, uses, options, cores);
+    Plan plain = plan;
+    put_in_order(plain, grouping, {});
+    if (!options.time) return {std::move(plain)};
+    if (options.cascade || options.horizontal) {
+      std::vector<ChosenCascade> cascades = choose_cascades(plan, grouping, options, cores);
+      for (const ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
+      if (!cascades.empty()) {
+        place_buffers(plan);
+        put_in_order(plan, grouping, std::move(cascades));
+        plans.push_back(std::move(plan));
+      }
+    }
+    plans.push_back(std::move(plain));
+  }
+  return plans;
+}
+
+/// Plans within half of the SRAM, a quarter and so on, while they take no more than twice the least
+/// time and leave as many nodes on the NPU.
+void add_smaller(std::vector<Plan>& plans, std::vector<double>& ns, const Uses& uses,
+                 const PlanOptions& options) {
+  const Placement placement = plans.front().placement;
+  const auto on_npu = [](const Placement& p) {
+    return std::ranges::count_if(p.nodes, &NodePlacement::on_npu);
+  };
+  const double longest = 2 * *std::ranges::min_element(ns);
+  for (std::size_t i = plans.size(); i-- > 0;)
+    if (ns[i] > longest) {
+      plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(i));
+      ns.erase(ns.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  PlanOptions less = options;
+  for (bool more = true; more;) {
+    more = false;
+    less.sram_bytes = plans.back().sram_bytes / 2;
+    if (less.sram_bytes == 0) return;
+    for (Plan& p : plans_within(placement, uses, less)) {
+      if (on_npu(p.placement) < on_npu(placement)) return;
+      const double t = options.total(p);
+      if (t > longest) continue;
+      more = true;
+      plans.push_back(std::move(p));
+      ns.push_back(t);
+    }
+  }
+}
+
 }  // namespace
 
 FormNode form_node(const Plan& p, const Stage& s) {
@@ -132,33 +190,35 @@ ValueId layer_result(const Plan& p, const Layer& l) {
 
 Plan make_plan(const Placement& placement, const PlanOptions& options) {
   check(!options.time == !options.total, "a timer of tasks without one of plans");
-  const Machine& machine = placement.target.machine;
+  check(options.goal == Goal::time || options.time, "plans for least memory are timed");
   const Uses uses(placement.graph);
-  std::vector<Plan> plans;
-  for (const std::uint32_t cores : {std::min(most_cores, machine.cores), 1u}) {
-    if (cores > 1 && (!options.cores || !options.time)) continue;
-    if (machine.cores == 1 && !plans.empty()) break;
-    Plan plan;
-    plan.placement = placement;
-    const Grouping grouping = tile(plan, uses, options, cores);
-    Plan plain = plan;
-    put_in_order(plain, grouping, {});
-    if (!options.time) return plain;
-    if (options.cascade || options.horizontal) {
-      std::vector<ChosenCascade> cascades = choose_cascades(plan, grouping, options, cores);
-      for (const ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
-      if (!cascades.empty()) {
-        place_buffers(plan);
-        put_in_order(plan, grouping, std::move(cascades));
-        plans.push_back(std::move(plan));
-      }
-    }
-    plans.push_back(std::move(plain));
-  }
-  if (plans.size() == 1) return std::move(plans.front());
+  std::vector<Plan> plans = plans_within(placement, uses, options);
+  if (options.goal == Goal::time && plans.size() == 1) return std::move(plans.front());
   std::vector<double> ns;
   for (const Plan& p : plans) ns.push_back(options.total(p));
-  return std::move(plans[static_cast<std::size_t>(std::ranges::min_element(ns) - ns.begin())]);
+  if (options.goal == Goal::memory) add_smaller(plans, ns, uses, options);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < plans.size(); i++) {
+    const std::uint64_t own = plans[i].memory_bytes(), least = plans[best].memory_bytes();
+    const bool compared = options.goal == Goal::memory && own != least;
+    if (compared ? own < least : ns[i] < ns[best]) best = i;
+  }
+  return std::move(plans[best]);
+}
+
+std::uint64_t Plan::memory_bytes() const {
+  std::uint64_t end = 0;
+  const auto reach = [&](const Slots& s) {
+    for (const std::uint32_t a : s.addresses) end = std::max<std::uint64_t>(end, a + s.bytes);
+  };
+  for (const Layer& l : layers) {
+    for (const Stage& s : l.stages) {
+      for (const StageOperand& o : s.operands) reach(o.slots);
+      reach(s.result);
+    }
+    reach(l.accumulators);
+  }
+  return arena.bytes + end;
 }
 
 std::uint32_t Plan::sram_peak() const {

@@ -128,6 +128,8 @@ struct Plan {
   Arena arena;
 
   std::uint32_t sram_peak() const;
+  /// The arena and the SRAM of a core up to its last byte that a tile lies in.
+  std::uint64_t memory_bytes() const;
 };
 
 /// The stage as its form sees it. The plan's graph must stay.
@@ -141,7 +143,14 @@ ValueId layer_result(const Plan&, const Layer&);
 using TaskTimer = std::function<LayerTime(const Plan&, std::span<const Layer>,
                                           std::span<const TileTask>, bool through_dram)>;
 
+/// What a plan wants least of.
+enum class Goal : std::uint8_t { time, memory };
+
 struct PlanOptions {
+  /// memory, with `time`: of plans within the SRAM, half of it, a quarter and so on that take at
+  /// most twice the least time, the one with the least Plan::memory_bytes; of equal ones the
+  /// fastest. No more nodes go to the CPU.
+  Goal goal = Goal::time;
   std::uint32_t sram_bytes = 0;  // 0: the machine's; else at most that
   bool fuse = true;
   bool cascade = true;     // where `time` says that it pays

@@ -45,10 +45,7 @@ std::string number_text(double v) {
 /// "1.5MiB" of a key that counts bytes is 1572864; a word is a string, a list stays one.
 std::string value_text(std::string_view key, std::string_view value) {
   if (key.ends_with("bytes"))
-    for (const auto& [unit, shift] : units)
-      if (value.ends_with(unit))
-        if (const auto v = number(value.substr(0, value.size() - unit.size())))
-          return number_text(*v * static_cast<double>(std::int64_t{1} << shift));
+    if (const std::optional<double> bytes = bytes_in(value)) return number_text(*bytes);
   if (const auto v = number(value)) return number_text(*v);
   if (value == "true" || value == "false" || value.starts_with('[')) return std::string(value);
   return quoted(value);
@@ -68,6 +65,14 @@ std::vector<std::string> parts_of(std::string_view key) {
 }
 
 }  // namespace
+
+std::optional<double> bytes_in(std::string_view text) {
+  for (const auto& [unit, shift] : units)
+    if (text.ends_with(unit))
+      if (const auto v = number(text.substr(0, text.size() - unit.size())))
+        return *v * static_cast<double>(std::int64_t{1} << shift);
+  return number(text);
+}
 
 TargetChange target_change(std::string_view text) {
   const std::string where = str("--set ", text);

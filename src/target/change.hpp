@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,6 +8,9 @@
 #include "target/target.hpp"
 
 namespace longshore {
+
+/// "1572864" or "1.5MiB" (KiB, GiB): 1572864.
+std::optional<double> bytes_in(std::string_view text);
 
 /// One `--set KEY=VALUE`, as a line of a target file.
 struct TargetChange {

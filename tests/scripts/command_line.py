@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import cli  # noqa: E402
@@ -250,7 +251,7 @@ def test_table(here):
     wide = [line for line in done.stdout.splitlines() if len(line) > 80 and not line.startswith("      ")]
     check.that(not wide, "rows within 80 columns", wide[:3])
     row = next((line for line in done.stdout.splitlines() if "Conv " in line), "")
-    check.that(row.startswith("/backbone") and "conv2/Conv" in row, "a name keeps its beginning and its end", row)
+    check.that(row.startswith("/back") and "conv2/Conv" in row, "a name keeps its beginning and its end", row)
     rows = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("IsNaN", ["c"], ["n"], name="nan"),
             helper.make_node("Cast", ["n"], ["k"], name="numbers", to=1), helper.make_node("Add", ["k", "k"], ["y"], name="twice")]
     weights = numpy_helper.from_array(numpy.full((4, 3, 3, 3), 0.1, numpy.float32), "w")
@@ -297,6 +298,92 @@ def test_summary(here):
     check.that(len(text.splitlines()) <= 50 and max(map(len, text.splitlines())) <= 80, "it fits on a screen", text)
     listed = cli.run(*keep, "--layers").stdout
     check.that(len(listed.splitlines()) > len(nodes) and "price:" in listed, "--layers lists all", listed)
+
+
+def test_report(here):
+    """What the report says of each layer adds up to what it says of the whole, as text, JSON and Markdown."""
+    net, page = cli.ROOT / "zoo/mobilenetv2_fashion.onnx", here / "report.md"
+    build = ["build", net, "--target", NPU]
+    done = cli.run(*build, "--json", "--markdown", page)
+    told, text = as_json(done), cli.run(*build, "--layers").stdout
+    nodes, moved = told["nodes"], told["dram_read_bytes"] + told["dram_write_bytes"]
+    check.that(sum(sum(node["bytes"].values()) for node in nodes) == moved, "bytes of the layers are those that are moved", moved)
+    working = [node for node in nodes if node["latency_ms"] > 0 and "fused_into" not in node]
+    bounds = {node["bound_by"] for node in working}
+    check.that(bounds <= {"mac", "vector", "dma in", "dma out", "dispatch", "host"}, "what works is bound by something", bounds)
+    check.that(all((node["bound_by"] == "host") == (node["unit"] == "cpu") for node in working), "the host bounds what the CPU runs", working)
+    check.that(all(0 < node["mac_utilisation"] <= 1 for node in working if node["macs"] and node["unit"] == "npu"), "no array does more than it can", working)
+    check.that(0 < sum(node["energy_uj"] for node in nodes) <= told["energy_uj"], "energy of the layers is part of the whole", told["energy_uj"])
+    roof = told["roofline"]
+    check.that(0 < roof["constants_ms"] < roof["dram_ms"] and 0 < roof["reached"] < 1 and 0 < roof["reached_tops"] < roof["peak_tops"], "below the roof", roof)
+    check.that(abs(roof["reached"] - max(roof["compute_ms"], roof["dram_ms"]) / told["latency_ms"]) < 1e-9, "the roof's share of the time", roof)
+    check.that(0 < told["movement_share"] < 1 and f"{told['movement_share']:.1%}".replace("%", " %") in text, "the share that only moves data", told["movement_share"])
+    rows = [[cell for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in page.read_text().splitlines() if line.startswith("|")]
+    check.that(len(rows) == 2 + len(nodes) + 1 and len({len(row) for row in rows}) == 1, "Markdown has a row for each node, all as wide", [len(row) for row in rows])
+    check.that("price:" in page.read_text() and f"{told['latency_ms']:.3f} ms" in page.read_text(), "with prices and totals", page.read_text()[-500:])
+    wide = [line for line in text.splitlines() if len(line) > 80]
+    check.that(not wide, "--layers within 80 columns", wide[:3])
+    svg, trace = here / "t.svg", here / "t.json"
+    answers("--timeline", cli.run(*build, "--timeline", svg, "--trace", trace))
+    drawn = xml.etree.ElementTree.parse(svg).getroot()
+    bars, events = list(drawn.iter("{http://www.w3.org/2000/svg}title")), [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    shown = sum(int(found[1]) if (found := re.search(r": (\d+) bars, ", bar.text)) else 1 for bar in bars)
+    check.that(shown == len(events) > 100, "every interval of the trace is in a bar", (shown, len(events)))
+    check.refuses("--timeline without NPU", cli.run("build", net, "--timeline", svg), ["--timeline", "cpu", "has none"])
+    bare = here / "bare.toml"
+    bare.write_text('name = "bare"\nlike = "shore-1"\n')
+    told = as_json(cli.run("build", net, "--target", bare, "--json", "--markdown", page))
+    check.that(all(node["energy_uj"] is None for node in told["nodes"]) and "energy" not in page.read_text(), "no energy without the target's own numbers")
+    answers("a report without an NPU", cli.run("build", net, "--markdown", page), ["node"])
+    check.that("bound by" not in page.read_text() and "| node |" in page.read_text(), "its Markdown", page.read_text()[:300])
+
+
+def test_memory(here):
+    """--sram-cap keeps tiles below it, and --optimize size takes less memory for at most twice the time."""
+    net, bundle = cli.ROOT / "zoo/resnet8_fashion.onnx", here / "small.lsb"
+    build = ["build", net, "--target", NPU]
+    capped = as_json(cli.run(*build, "--sram-cap", "64KiB", "--json"))
+    check.that(0 < capped["sram_peak_bytes"] <= 64 * 1024, "--sram-cap is kept", capped["sram_peak_bytes"])
+    check.refuses("a cap above the SRAM", cli.run(*build, "--sram-cap", "1GiB"), ["--sram-cap 1GiB", "at most", NPU])
+    check.refuses("a cap that is no size", cli.run(*build, "--sram-cap", "much"), ["--sram-cap much", "192KiB"])
+    check.refuses("a cap without NPU", cli.run("build", net, "--sram-cap", "64KiB"), ["--sram-cap", "cpu", "has none"])
+    check.refuses("--optimize of nothing", cli.run(*build, "--optimize", "fast"), ["--optimize fast", "speed or size"])
+    for model in (net, cli.ROOT / "zoo/mobilenetv2_fashion.onnx"):
+        for target in (NPU, "systolic-32"):
+            fast, small = (as_json(cli.run("build", model, "--target", target, "--optimize", goal, "--json")) for goal in ("speed", "size"))
+            memory = [told["sram_peak_bytes"] + told["dram_peak_bytes"] for told in (fast, small)]
+            check.that(memory[1] < memory[0], f"{model.stem} on {target}: size takes less memory", memory)
+            times = [told["latency_ms"] for told in (fast, small)]
+            check.that(times[0] <= times[1] <= 2 * times[0], f"{model.stem} on {target}: for at most twice the time", times)
+    plain = as_json(cli.run(*build, "--json"))
+    speed = as_json(cli.run(*build, "--optimize", "speed", "--json"))
+    check.that(plain["latency_ms"] == speed["latency_ms"], "speed is the default")
+    answers("a bundle of least memory", cli.run(*build, "--optimize", "size", "--sram-cap", "128KiB", "-o", bundle))
+    done = cli.run("compare", bundle)
+    check.that(done.returncode == 0 and " 0 different" in done.stdout, "compare makes a program of least memory again", done.stdout + done.stderr)
+
+
+def test_cliffs(here):
+    """cliffs finds where an array of 32 columns takes one pass more, and says nothing where there is nothing."""
+    net = cli.ROOT / "zoo/resnet8_fashion.onnx"
+    find = ["cliffs", net, "--target", "systolic-32", "--layers", "1"]
+    text, told = cli.run(*find), as_json(cli.run(*find, "--json"))
+    found = {(s["varied"], c["from"], c["better"]) for s in told["studies"] for c in s["cliffs"]}
+    check.that(found and f"{len(told['studies'])} dimensions" in text.stdout, "it varies a layer's dimensions", text.stdout)
+    for study in told["studies"]:
+        times = {t["size"]: t["us"] for t in study["times"]}
+        check.that(study["size"] in times, f"{study['varied']}: its own size is among those tried", study)
+        for cliff in study["cliffs"]:
+            low, high = times[cliff["from"]], times[cliff["to"]]
+            check.that(max(low, high) > 1.3 * min(low, high) and times[cliff["better"]] == min(low, high), f"{study['varied']}: a jump between neighbours", cliff)
+    answers("no cliff", cli.run(*find, "--factor", "99"), ["no time jumps by more than 99"])
+    wide = [line for line in text.stdout.splitlines() if len(line) > 80]
+    check.that(not wide, "its table within 80 columns", wide[:2])
+    open_net = model(here / "rows.onnx", [helper.make_node("Relu", ["x"], ["y"])], shape=("n", 64))
+    told = as_json(cli.run("cliffs", open_net, "--target", NPU, "--dim", "n=20", "--vary", "n", "--reach", "2", "--json"))
+    check.that([t["size"] for t in told["studies"][0]["times"]] == [18, 19, 20, 21, 22], "--vary builds for each size", told)
+    check.refuses("--vary without --dim", cli.run("cliffs", open_net, "--target", NPU, "--vary", "n"), ["--vary n", "--dim n=128"])
+    check.refuses("cliffs without NPU", cli.run("cliffs", net, "--target", "cpu"), ["cliffs is about NPUs", "cpu"])
 
 
 def test_columns(here):
@@ -517,7 +604,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_columns, test_targets, test_set, test_survey, test_debug,
+    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_memory, test_cliffs, test_columns, test_targets, test_set, test_survey, test_debug,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue

@@ -14,7 +14,9 @@
 #include "compile/choices.hpp"
 #include "json.hpp"
 #include "measure/chrome_trace.hpp"
+#include "measure/svg_timeline.hpp"
 #include "model_options.hpp"
+#include "say.hpp"
 #include "suggestions.hpp"
 #include "command_line.hpp"
 #include "target_options.hpp"
@@ -29,7 +31,7 @@ struct Options {
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
-  std::string target = "cpu", out, trace, dump, write_model;
+  std::string target = "cpu", sram_cap, optimize, out, trace, timeline, markdown, dump, write_model;
   bool json = false, plan = false, layers = false, suggest = false;
 };
 
@@ -60,6 +62,9 @@ void check_options(const Options& o, const Target& target) {
   if (!target.machine.present && !o.without.empty())
     fail(Code::bad_argument, "--without is about plans of an NPU; the target ", target.name,
          " has none");
+  if (!target.machine.present && !(o.sram_cap + o.optimize).empty())
+    fail(Code::bad_argument, o.sram_cap.empty() ? "--optimize" : "--sram-cap",
+         " is about plans of an NPU; the target ", target.name, " has none");
   if (!target.machine.present && !o.force.empty())
     fail(Code::bad_argument, "--force chooses between NPU and CPU; the target ", target.name,
          " has no NPU");
@@ -72,6 +77,9 @@ void check_options(const Options& o, const Target& target) {
          " is a bundle");
   if (!target.machine.present && !o.trace.empty())
     fail(Code::bad_argument, "--trace shows what an NPU does; the target ", target.name,
+         " has none");
+  if (!target.machine.present && !o.timeline.empty())
+    fail(Code::bad_argument, "--timeline shows what an NPU does; the target ", target.name,
          " has none");
   if (!target.machine.present && o.plan)
     fail(Code::bad_argument, "--plan shows tiles of an NPU; the target ", target.name, " has none");
@@ -94,6 +102,8 @@ int run(const Options& o) {
   options.source = source_of(o.model);
   for (const std::string& unit : o.force) compile::choose(options, "--force", unit);
   for (const std::string& name : o.without) compile::choose(options, "--without", name);
+  if (!o.sram_cap.empty()) compile::choose(options, "--sram-cap", o.sram_cap);
+  if (!o.optimize.empty()) compile::choose(options, "--optimize", o.optimize);
   options.input_format = o.format;
   options.pictures = o.image;
   set_calibration(options, o.calibrate, o.image, 0);
@@ -116,6 +126,11 @@ int run(const Options& o) {
   BundleContents bundle = c.bundle();
   bundle.report = json.text();
   if (!o.trace.empty()) write_text_file(o.trace, chrome_trace(c.program, c.timing));
+  if (!o.timeline.empty())
+    write_text_file(o.timeline, svg_timeline(c.program, c.timing,
+                                             str(o.model.path, " on ", c.plan.placement.target.name,
+                                                 ": ", shown_ms(latency_ms(c)), " predicted")));
+  if (!o.markdown.empty()) write_text_file(o.markdown, markdown_report(c, o.model.path));
   if (!o.out.empty()) write_bundle(o.out, bundle);
   if (dump.wanted()) {
     std::ostringstream text;
@@ -163,6 +178,13 @@ std::function<int()> setup(CommandLine& app) {
   app.add_option("--trace", o->trace,
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
       .not_empty();
+  app.add_option("--timeline", o->timeline,
+                 "Draws the predicted timeline as FILE.svg: engines, layers and memory over time")
+      .not_empty();
+  app.add_option("--markdown", o->markdown,
+                 "Writes the report as Markdown: every node with all its figures, reasons and "
+                 "prices")
+      .not_empty();
   app.add_option("--dump", o->dump, "Writes the text of every stage into this folder").not_empty();
   app.add_option(
          "--force", o->force,
@@ -173,6 +195,14 @@ std::function<int()> setup(CommandLine& app) {
          "--without", o->without,
          str("Plans for the NPU without ", compile::mechanism_names(), ", to see what each gains"))
       .one_at_a_time();
+  app.add_option(
+         "--optimize", o->optimize,
+         "speed (the default), or size: the least memory, arena and SRAM together, that takes "
+         "at most twice as long")
+      .not_empty();
+  app.add_option("--sram-cap", o->sram_cap,
+                 "SIZE, such as 192KiB: plans as if the NPU had no more SRAM than that")
+      .not_empty();
   app.add_flag("--suggest", o->suggest,
                "For each kind of node that the NPU does not run: its limits, its price, the change "
                "of the model that lets it run there, and what the whole model gains (tried on a "

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compile/fallbacks.hpp"
+#include "measure/layer_use.hpp"
 #include "say.hpp"
 #include "target_options.hpp"
 
@@ -14,13 +15,34 @@ namespace {
 
 Json us_or_null(double us) { return us >= 0 ? Json(us) : Json(); }
 
-/// What handing over to a node and from it takes, which is no part of its own time.
-std::string beside(const TimeSplit& time) {
-  const double waiting = time.of(Activity::waiting) * 1e-3, cache = time.of(Activity::cache) * 1e-3;
-  std::string out;
-  if (waiting > 0) out += fmt::format("+ {:.1f} us waiting", waiting);
-  if (cache > 0) out += fmt::format("{}+ {:.1f} us cache", out.empty() ? "" : " ", cache);
-  return out;
+void add_use(Json& entry, const compile::Compiled& c, std::size_t node, const LayerUse& use) {
+  entry["bound_by"] = use.bound == BoundBy::nothing ? Json() : Json(name(use.bound));
+  entry["busy_us"] = {{"mac", use.busy_of(Queue::mac) * 1e-3},
+                      {"vector", use.busy_of(Queue::vector) * 1e-3},
+                      {"dma_in", use.busy_of(Queue::dma_in) * 1e-3},
+                      {"dma_out", use.busy_of(Queue::dma_out) * 1e-3},
+                      {"dispatch", use.dispatch_ns * 1e-3},
+                      {"host", use.host_ns * 1e-3}};
+  const double utilisation = mac_utilisation(c, node);
+  entry["mac_utilisation"] = utilisation > 0 ? Json(utilisation) : Json();
+  entry["bytes"] = {
+      {"weights", use.weight_bytes}, {"input", use.input_bytes}, {"output", use.output_bytes}};
+  entry["sram_bytes"] = use.sram_bytes;
+  entry["energy_uj"] = c.timing.energy_uj > 0 ? Json(use.energy_uj) : Json();
+}
+
+void show_roof(std::ostream& out, const compile::Compiled& c) {
+  const Roofline roof = roofline(c.program, c.timing);
+  const std::string bounds = fmt::format(
+      "array {} at its peak, DRAM {} for what is moved ({} for the constants once), {:.1f} % of "
+      "that roof reached",
+      shown_ms(roof.compute_ns * 1e-6), shown_ms(roof.dram_ns * 1e-6),
+      shown_ms(roof.constants_ns * 1e-6), roof.reached() * 100);
+  out << "  roof    " << wrapped(bounds, 10, 10) << "\n";
+  const std::string tops =
+      fmt::format("{:.3f} TOPS of {:.3f}, {:.1f} % of the time only moves data", reached_tops(c),
+                  peak_tops(c), movement_ms(c) * 100 / std::max(latency_ms(c), 1e-9));
+  out << "  reach   " << wrapped(tops, 10, 10) << "\n";
 }
 
 }  // namespace
@@ -42,6 +64,33 @@ double node_ms(const compile::Compiled& c, std::size_t node) {
 std::string text_of(const Reason& r) {
   return r.text + (r.where.empty() ? "" : " (" + r.where + ")") +
          (r.change.empty() ? "" : "; " + r.change);
+}
+
+double mac_utilisation(const compile::Compiled& c, std::size_t node) {
+  if (node >= c.timing.layers.size()) return 0;
+  const LayerTiming& t = c.timing.layers[node];
+  return t.macs == 0 || t.time.own_ns() <= 0
+             ? 0
+             : static_cast<double>(t.macs) / t.time.own_ns() / peak_macs_per_ns(c.program.machine);
+}
+
+double peak_tops(const compile::Compiled& c) { return 2e-3 * peak_macs_per_ns(c.program.machine); }
+
+double reached_tops(const compile::Compiled& c) {
+  return c.timing.total_ns > 0 ? 2e-3 * static_cast<double>(c.timing.macs) / c.timing.total_ns : 0;
+}
+
+double movement_ms(const compile::Compiled& c) {
+  double ns = c.timing.time.of(Activity::dma) + c.timing.time.of(Activity::cache) +
+              c.timing.no_layer.of(Activity::host);  // inputs copied into the arena
+  const Placement& p = c.plan.placement;
+  for (std::size_t i = 0; i < c.timing.layers.size(); i++) {
+    const forms::FormDef* form = forms::find(p.nodes[i].spec.form);
+    if (form == nullptr || !form->copies) continue;
+    const TimeSplit& time = c.timing.layers[i].time;
+    ns += time.of(Activity::compute) + time.of(Activity::dispatch) + time.of(Activity::host);
+  }
+  return ns * 1e-6;
 }
 
 std::string text_of(const PredictionError& e) {
@@ -96,10 +145,20 @@ Json to_json(const compile::Compiled& c) {
     out["dram_read_bytes"] = c.timing.dram_read_bytes;
     out["dram_write_bytes"] = c.timing.dram_write_bytes;
     out["energy_uj"] = c.timing.energy_uj;
+    const Roofline roof = roofline(c.program, c.timing);
+    out["roofline"] = {{"compute_ms", roof.compute_ns * 1e-6},
+                       {"dram_ms", roof.dram_ns * 1e-6},
+                       {"constants_ms", roof.constants_ns * 1e-6},
+                       {"reached", roof.reached()},
+                       {"peak_tops", peak_tops(c)},
+                       {"reached_tops", reached_tops(c)}};
+    out["movement_share"] = movement_ms(c) / std::max(latency_ms(c), 1e-9);
   }
+  const std::vector<LayerUse> uses = layer_uses(c.program, c.timing);
   const auto fused = fused_into(c.plan);
   std::map<std::size_t, std::string_view> on_cpu;
   for (const compile::Fallback& f : compile::fallbacks(c)) on_cpu[f.node] = name(f.kind);
+  const double total_ms = std::max(latency_ms(c), 1e-9);
   out["nodes"] = Json::array();
   for (std::size_t i = 0; i < p.nodes.size(); i++) {
     const NodePlacement& n = p.nodes[i];
@@ -114,6 +173,7 @@ Json to_json(const compile::Compiled& c) {
                   {"form", n.form() ? n.form()->name : n.spec.form},
                   {"macs", n.macs},
                   {"latency_ms", unpriced(n) ? Json() : Json(node_ms(c, i))},
+                  {"share", unpriced(n) ? Json() : Json(node_ms(c, i) / total_ms)},
                   {"cpu_us", us_or_null(n.cpu_us())},
                   {"npu_us", us_or_null(n.npu_us())},
                   {"move_us", n.move_us},
@@ -122,62 +182,13 @@ Json to_json(const compile::Compiled& c) {
     if (i < c.timing.layers.size()) {  // beside its own time
       entry["cache_us"] = c.timing.layers[i].time.of(Activity::cache) * 1e-3;
       entry["waiting_us"] = c.timing.layers[i].time.of(Activity::waiting) * 1e-3;
+      add_use(entry, c, i, uses[i]);
     }
     if (const auto head = fused.find(i); head != fused.end())
       entry["fused_into"] = p.graph.nodes[head->second].origin.name;
     out["nodes"].push_back(std::move(entry));
   }
   return out;
-}
-
-void show_layers(std::ostream& out, const compile::Compiled& c) {
-  const Placement& p = c.plan.placement;
-  const double total = std::max(latency_ms(c), 1e-9);
-  const auto fused = fused_into(c.plan);
-  out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8} {:>5}\n", "node", "op", "unit", "MMAC", "us",
-                     "%");
-  for (std::size_t i = 0; i < p.nodes.size(); i++) {
-    const NodePlacement& n = p.nodes[i];
-    const Node& node = p.graph.nodes[i];
-    const double us = node_ms(c, i) * 1e3;
-    out << fmt::format("{:<32} {:<17} {:<4} ", short_name(node.origin.name, 32),
-                       short_name(std::string(node.op->name), 17), n.unit());
-    if (const auto head = fused.find(i); head != fused.end()) {
-      out << "in " << short_name(p.graph.nodes[head->second].origin.name, 21) << "\n";
-      continue;
-    }
-    if (n.on_npu() && us == 0) {
-      out << "other addresses, no work\n";
-      continue;
-    }
-    if (unpriced(n))
-      out << fmt::format("{:>9.2f} {:>8} {:>5}\n", static_cast<double>(n.macs) * 1e-6, "?", "?");
-    else
-      out << fmt::format("{:>9.2f} {:>8.1f} {:>5.1f}\n", static_cast<double>(n.macs) * 1e-6, us,
-                         us * 0.1 / total);
-    if (i < c.timing.layers.size())
-      if (const std::string more = beside(c.timing.layers[i].time); !more.empty())
-        out << "      " << more << "\n";
-    if (n.on_npu() || !p.target.machine.present) continue;
-    for (const Reason& reason : compile::reasons_of(c, i))
-      out << "      " << wrapped(text_of(reason), 6, 8) << "\n";
-    if (n.npu_us() >= 0)
-      out << fmt::format(
-          "      price: {:.1f} us on the CPU, {:.1f} us on the NPU, {:.1f} us to hand over\n",
-          n.cpu_us(), n.npu_us(), n.move_us);
-    else if (unpriced(n))
-      out << "      price: none, its dims are known at run time only\n";
-    else
-      out << fmt::format("      price: {:.1f} us on the CPU\n", n.cpu_us());
-  }
-  show_handover(out, c);
-}
-
-void show_handover(std::ostream& out, const compile::Compiled& c) {
-  if (!c.npu()) return;
-  const double us = c.timing.handover_ns() * 1e-3;
-  out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8.1f} {:>5.1f}\n", "(cache, waiting, idle)",
-                     "hand-over", "", "", us, us * 0.1 / std::max(latency_ms(c), 1e-9));
 }
 
 void show_totals(std::ostream& out, const compile::Compiled& c, const std::string& file) {
@@ -202,6 +213,7 @@ void show_totals(std::ostream& out, const compile::Compiled& c, const std::strin
                     shown_bytes(c.program.arena_bytes), shown_bytes(c.plan.arena.lower_bound),
                     shown_bytes(c.timing.dram_read_bytes), shown_bytes(c.timing.dram_write_bytes));
     out << "  DRAM    " << wrapped(dram, 10, 10, ", ") << "\n";
+    show_roof(out, c);
     if (c.timing.energy_uj > 0) out << fmt::format("  energy  {:.1f} uJ\n", c.timing.energy_uj);
   } else {
     out << fmt::format("  memory  arena {}\n", shown_bytes(c.program.arena_bytes));

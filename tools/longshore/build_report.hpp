@@ -22,14 +22,23 @@ std::string split_line(const TimeSplit&);
 
 /// npu_mac_share, macs, latency_ms, nodes [{name, op, unit, macs, latency_ms, reasons}], and more.
 Json to_json(const compile::Compiled&);
-/// A row for every node, each fallback with all its reasons and prices. At most 80 columns.
+/// The table of `--layers`: a row for every node, each fallback with all its reasons and prices.
 void show_layers(std::ostream&, const compile::Compiled&);
 /// The last lines: latency, time by activity, memory. `file`: the bundle that was written, or
 /// nothing.
 void show_totals(std::ostream&, const compile::Compiled&, const std::string& file);
 
-/// The row of what is no node's own time; nothing where the target has no NPU.
-void show_handover(std::ostream&, const compile::Compiled&);
+/// The nodes' multiply-accumulates over what the arrays could do in its own time, 0 to 1 (above it
+/// with Winograd); 0 for what has none.
+double mac_utilisation(const compile::Compiled&, std::size_t node);
+/// Two operations for each multiply-accumulate: what the machine can do, and what the whole does.
+double peak_tops(const compile::Compiled&);
+double reached_tops(const compile::Compiled&);
+/// Transfers that nothing hides, the care for the cache, and nodes that only copy.
+double movement_ms(const compile::Compiled&);
+
+/// All of it as Markdown; `model` is its heading.
+std::string markdown_report(const compile::Compiled&, const std::string& model);
 
 /// It runs on the CPU, and its dims are known at run time only.
 bool unpriced(const NodePlacement&);

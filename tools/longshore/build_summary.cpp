@@ -7,6 +7,7 @@
 
 #include "build_report.hpp"
 #include "compile/fallbacks.hpp"
+#include "layer_table.hpp"
 #include "say.hpp"
 
 namespace longshore {
@@ -14,31 +15,18 @@ namespace {
 
 constexpr std::size_t few_nodes = 12, dearest = 10, most_groups = 12;
 
-void show_dearest(std::ostream& out, const compile::Compiled& c, double total_ms) {
+void show_dearest(std::ostream& out, const compile::Compiled& c) {
   const Placement& p = c.plan.placement;
   const auto fused = fused_into(c.plan);
   std::vector<std::size_t> order;
-  std::vector<int> parts(p.nodes.size());
-  for (std::size_t i = 0; i < p.nodes.size(); i++) {
-    if (const auto head = fused.find(i); head != fused.end())
-      parts[head->second]++;
-    else if (!unpriced(p.nodes[i]))
-      order.push_back(i);
-  }
+  for (std::size_t i = 0; i < p.nodes.size(); i++)
+    if (!fused.contains(i) && !unpriced(p.nodes[i])) order.push_back(i);
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return node_ms(c, i); });
   order.resize(std::min(order.size(), dearest));
-  out << fmt::format("{:<32} {:<17} {:<4} {:>9} {:>8} {:>5}\n",
-                     fmt::format("the {} dearest of {} nodes", order.size(), p.nodes.size()), "op",
-                     "unit", "MMAC", "us", "%");
-  for (std::size_t i : order) {
-    const Node& node = p.graph.nodes[i];
-    const std::string more = parts[i] > 0 ? fmt::format(" +{}", parts[i]) : "";
-    const double ms = node_ms(c, i);
-    out << fmt::format(
-        "{:<32} {:<17} {:<4} {:>9.2f} {:>8.1f} {:>5.1f}\n", short_name(node.origin.name, 32),
-        short_name(std::string(node.op->name), 17 - more.size()) + more, p.nodes[i].unit(),
-        static_cast<double>(p.nodes[i].macs) * 1e-6, ms * 1e3, ms * 100 / total_ms);
-  }
+  Table t = layer_columns(c, fmt::format("{} dearest of {}", order.size(), p.nodes.size()));
+  add_layers(t, c, order, false);
+  add_handover(t, c);
+  out << t.text();
 }
 
 /// Nodes of one kind of fallback together, the dearest kinds first.
@@ -84,17 +72,14 @@ void show_summary(std::ostream& out, const compile::Compiled& c) {
   const Placement& p = c.plan.placement;
   if (p.nodes.size() <= few_nodes) return show_layers(out, c);
   const double total_ms = std::max(latency_ms(c), 1e-9);
-  show_dearest(out, c, total_ms);
+  show_dearest(out, c);
   std::vector<compile::Fallback> real, border;
   for (compile::Fallback& f : compile::fallbacks(c))
     (f.kind == compile::Fallback::Kind::border ? border : real).push_back(std::move(f));
-  const bool any = !real.empty() || !border.empty();
   show_groups(out, c, "on the CPU", std::move(real), total_ms);
   // Floats and codes meet there whatever the NPU can do: no fallback.
   show_groups(out, c, "floats and codes", std::move(border), total_ms);
-  if (any) out << "\n";
-  show_handover(out, c);
-  out << "--layers lists every node with all its reasons and prices\n";
+  out << "\n--layers lists every node with all its reasons and prices\n";
 }
 
 }  // namespace longshore
