@@ -56,8 +56,7 @@ Pieces pieces_of(const lower::Tapped& tapped, const Graph& graph) {
     }
     if (!tap) continue;
     std::ranges::sort(found);
-    const auto repeated = std::ranges::unique(found);
-    found.erase(repeated.begin(), repeated.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     Piece piece;
     piece.store = i;
     Dma& dma = *piece.store.operation.get_if<Dma>();

@@ -47,7 +47,7 @@ class Linker {
           if (o.view.buffer != no_buffer) touched_.push_back(o.view.buffer);
     }
     std::ranges::sort(touched_);
-    touched_.erase(std::ranges::unique(touched_).begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     for (const std::uint32_t b : touched_)
       if (!link(b)) return {};
     for (std::size_t k = 1; k < count; k++)

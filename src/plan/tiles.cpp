@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "forms/support/tile_dma.hpp"
 #include "plan/stages.hpp"
@@ -399,13 +400,14 @@ class Search {
   std::vector<std::pair<double, Layer>> best_;
 };
 
+/// Sums first: they have the widest elements.
 template <class L, class Visit>
 void each_slots(L& l, Visit&& visit) {
+  visit(l.accumulators);
   for (auto& s : l.stages) {
     for (auto& o : s.operands) visit(o.slots);
     visit(s.result);
   }
-  visit(l.accumulators);
 }
 
 }  // namespace
@@ -450,7 +452,9 @@ std::uint64_t slot_bytes(const Layer& l) {
 
 void assign_slots(Layer& l, const Machine& m, std::uint32_t sram_bytes, bool high) {
   const std::uint64_t need = slot_bytes(l);
-  const auto alignment = static_cast<std::uint64_t>(sram_alignment(m));
+  // 64-bit sums lie at multiples of eight.
+  const auto alignment = std::lcm(static_cast<std::uint64_t>(sram_alignment(m)),
+                                  std::uint64_t{l.accumulators.bytes > 0 ? 8u : 1u});
   std::uint64_t at = high ? (sram_bytes - need) / alignment * alignment : 0;
   each_slots(l, [&](Slots& s) {
     for (std::uint32_t& address : s.addresses) {

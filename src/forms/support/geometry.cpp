@@ -84,10 +84,10 @@ Reach reach_of(const Window& w, int axis, Span out, std::int64_t size) {
 }
 
 std::int64_t sram_alignment(const Machine& m) {
-  // Sums and the parameters of channels are words of four bytes; sums of 16-bit codes take eight.
-  const std::int64_t word = m.dtypes.has(DType::i64) ? 8 : 4;
+  // Sums and the parameters of channels are words of four bytes. Sums of eight have slots of their
+  // own, which assign_slots aligns.
   return std::lcm(std::lcm<std::int64_t, std::int64_t>(m.mac_alignment, m.vector_alignment),
-                  std::lcm<std::int64_t, std::int64_t>(m.dma_alignment, word));
+                  std::lcm<std::int64_t, std::int64_t>(m.dma_alignment, 4));
 }
 
 TileShape tile_shape(const Machine& m, std::int64_t rows, std::int64_t columns,
