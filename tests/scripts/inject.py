@@ -40,7 +40,7 @@ def inject(bundle, net):
 
 def rare_clamp(injected):
     """A clamp of 16-bit codes moved by a few of 65,536: no weights drawn at random make a value fall between."""
-    before, after = injected["before"], injected["after"]
+    before, after = int(injected["before"]), int(injected["after"])
     return injected["operand"] in ("lowest", "highest") and before in (-32768, 32767) and abs(after - before) < 64
 
 
