@@ -300,7 +300,9 @@ TEST(WideCodes, TableRequantisePoolReduce) {
 // shares but for what the chords of exp leave, h^2 / 8 of it with h = 2^k * scale.
 TEST(WideCodes, SoftmaxFollowsTheFormulaAndIsNearFloat) {
   std::mt19937 rng(seed());
-  for (const auto& [scale, k] : {std::pair(0.0005f, 6), {0.01f, 2}, {0.00001f, 7}, {0.2f, 0}}) {
+  for (const auto& pair : {std::pair(0.0005f, 6), {0.01f, 2}, {0.00001f, 7}, {0.2f, 0}}) {
+    const float scale = pair.first;
+    const int k = pair.second;
     const std::int64_t count = 50;
     const Graph g =
         parse(fmt::format("(x: i16[2,{0}] q({1:.9g}, 0)) {{ y: i16[2,{0}] q("
