@@ -192,22 +192,34 @@ def mobilenet_v3(n):
     return [1, 3, 224, 224], {n.pool_fc(n.conv(x, 960, 1, 1, 'hswish'), 1000): [1, 1000]}
 
 
+def joined(n, l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
+
+
+def upsampled(n, x):
+    s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
+    return (n.op('Resize', [x[0], '', s], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor'),
+            x[1], x[2] * 2, x[3] * 2)
+
+
+def pooled(n, t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
+
+
+def csp_block(n, x, c, blocks, act, skip=True):
+    a = n.conv(x, c // 2, 1, act=act)
+    for _ in range(blocks):
+        y = n.conv(n.conv(a, c // 2, 1, act=act), c // 2, 3, act=act)
+        a = (n.qdq(n.op('Add', [a[0], y[0]])),) + a[1:] if skip else y
+    return n.conv(joined(n, [a, n.conv(x, c // 2, 1, act=act)]), c, 1, act=act)
+
+
 def yolov5s(n, size=640, act='silu', width=1, depth=1):
     """yolov5s; with half the width yolov5n; with one and a half of it, and twice the depth, yolov5m."""
     A = act
     def w(channels): return int(channels * width)
-    def cat(l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
-    def up(x):
-        s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
-        return (n.op('Resize', [x[0], '', s], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor'),
-                x[1], x[2] * 2, x[3] * 2)
-    def c3(x, c, blocks, skip=True):
-        a = n.conv(x, c // 2, 1, act=A)
-        for _ in range(blocks):
-            y = n.conv(n.conv(a, c // 2, 1, act=A), c // 2, 3, act=A)
-            a = (n.qdq(n.op('Add', [a[0], y[0]])),) + a[1:] if skip else y
-        return n.conv(cat([a, n.conv(x, c // 2, 1, act=A)]), c, 1, act=A)
-    def pool(t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
+    def cat(l): return joined(n, l)
+    def up(x): return upsampled(n, x)
+    def pool(t): return pooled(n, t)
+    def c3(x, c, blocks, skip=True): return csp_block(n, x, c, blocks, A, skip)
     x = n.conv((n.qdq('x'), 3, size, size), w(32), 6, 2, A, pad=2)
     x = c3(n.conv(x, w(64), 3, 2, A), w(64), 1 * depth)
     x = p3 = c3(n.conv(x, w(128), 3, 2, A), w(128), 2 * depth)
@@ -227,11 +239,9 @@ def yolov8(n, size=640, width=1, depth=1, most=512):
     """yolov8s up to what the boxes are decoded from; with half the width yolov8n, whose depths are the same; with one and a half of it, twice the
     depth and 576 channels at most, yolov8m."""
     def w(channels): return min(int(channels * width), most)
-    def cat(l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
-    def up(x):
-        s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
-        return (n.op('Resize', [x[0], '', s], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor'),
-                x[1], x[2] * 2, x[3] * 2)
+    def cat(l): return joined(n, l)
+    def up(x): return upsampled(n, x)
+    def pool(t): return pooled(n, t)
     def part(x, first, last):
         return (n.op('Slice', [x[0], n.ints([first]), n.ints([last]), n.ints([1])]), last - first) + x[2:]
     def c2f(x, c, blocks, skip=True):
@@ -241,7 +251,6 @@ def yolov8(n, size=640, width=1, depth=1, most=512):
             z = n.conv(n.conv(parts[-1], half, 3, act='silu'), half, 3, act='silu')
             parts.append((n.qdq(n.op('Add', [parts[-1][0], z[0]])),) + z[1:] if skip else z)
         return n.conv(cat(parts), c, 1, act='silu')
-    def pool(t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
     x = n.conv(n.conv((n.qdq('x'), 3, size, size), w(32), 3, 2, 'silu'), w(64), 3, 2, 'silu')
     x = n.conv(c2f(x, w(64), depth), w(128), 3, 2, 'silu')
     p3 = c2f(x, w(128), 2 * depth)
@@ -265,18 +274,10 @@ def yolov8(n, size=640, width=1, depth=1, most=512):
 def yolox_s(n, size=640):
     """yolox_s up to what the boxes are decoded from, with its Focus as the convolution of 6 x 6 that it is and its large pools as chains of small ones."""
     A = 'silu'
-    def cat(l): return (n.qdq(n.op('Concat', [t[0] for t in l], axis=1)), sum(t[1] for t in l), l[0][2], l[0][3])
-    def up(x):
-        s = n.init([4], FLOAT, struct.pack('<4f', 1, 1, 2, 2))
-        return (n.op('Resize', [x[0], '', s], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor'),
-                x[1], x[2] * 2, x[3] * 2)
-    def csp(x, c, blocks, skip=True):
-        a = n.conv(x, c // 2, 1, act=A)
-        for _ in range(blocks):
-            y = n.conv(n.conv(a, c // 2, 1, act=A), c // 2, 3, act=A)
-            a = (n.qdq(n.op('Add', [a[0], y[0]])),) + a[1:] if skip else y
-        return n.conv(cat([a, n.conv(x, c // 2, 1, act=A)]), c, 1, act=A)
-    def pool(t): return (n.op('MaxPool', [t[0]], kernel_shape=[5, 5], strides=[1, 1], pads=[2, 2, 2, 2]),) + t[1:]
+    def cat(l): return joined(n, l)
+    def up(x): return upsampled(n, x)
+    def pool(t): return pooled(n, t)
+    def csp(x, c, blocks, skip=True): return csp_block(n, x, c, blocks, A, skip)
     x = n.conv((n.qdq('x'), 3, size, size), 32, 6, 2, A, pad=2)
     x = csp(n.conv(x, 64, 3, 2, A), 64, 1)
     p3 = csp(n.conv(x, 128, 3, 2, A), 128, 3)

@@ -127,7 +127,7 @@ TEST(Cascade, SharesAnInput) {
   EXPECT_EQ(arena_bytes(lower::lower(apart), Queue::dma_in), 8 * image);
 }
 
-// What a layer makes is not kept, but inputs are shared all the same.
+// A chain has no input to share: nothing is left of it.
 TEST(Cascade, ResultsAreLeftAloneWhereTurnedOff) {
   const Graph g = weighted(block, seed());
   const plan::Plan p =

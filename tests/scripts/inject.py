@@ -38,12 +38,6 @@ def inject(bundle, net):
     check.that(counts["different"] >= ENOUGH, f"{net}: enough of the changes reach the comparison", counts)
 
 
-def rare_clamp(injected):
-    """A clamp of 16-bit codes moved by a few of 65,536: no weights drawn at random make a value fall between."""
-    before, after = int(injected["before"]), int(injected["after"])
-    return injected["operand"] in ("lowest", "highest") and before in (-32768, 32767) and abs(after - before) < 64
-
-
 def judge(net, counts, operations, results):
     for seed, done in results:
         name = f"{net}, seed {seed}"
@@ -52,8 +46,6 @@ def judge(net, counts, operations, results):
         answer = json.loads(done.stdout.splitlines()[-1])
         injected = answer["injected"]
         verdict, what = injected["verdict"], f"{injected['instruction']} {injected['operand']}: {injected['before']} -> {injected['after']}"
-        if verdict == "unnoticed" and rare_clamp(injected):
-            verdict = "not shown"
         counts[verdict] += 1
         operations[injected["operation"]] += 1
         check.that(injected["why"], name, f"{what}: {verdict} without a reason")
