@@ -55,8 +55,8 @@ extern constinit const Story story_three_cores = {
     .tell = tell,
     .amiss =
         "VGG16 is as published; YOLOv8s on three cores waits for the DRAM, so that it is no "
-        "compute-bound net here. Cascades, which are left out, make it 2.22, a DRAM of 200 GB/s "
-        "2.7. What the chip keeps in its own memory is not published.",
+        "compute-bound net here. Cascades, which are left out, make it 2.26, a DRAM of 200 GB/s "
+        "besides 2.75. What the chip keeps in its own memory is not published.",
     .long_one = true,
 };
 
