@@ -67,6 +67,7 @@ class Builder {
 
   void check_semaphores() {
     std::vector<Use> uses(program_.machine.semaphores);
+    waiter_.assign(program_.machine.semaphores, 0);
     const auto note = [&](std::uint32_t id, std::vector<EngineId>& engines, EngineId e,
                           const Location& here, const Location& other, const char* what) {
       if (std::find(engines.begin(), engines.end(), e) != engines.end()) return;
@@ -88,6 +89,7 @@ class Builder {
           use.signalled += i.count;
         } else {
           note(i.semaphore, use.waiters, e, here, use.last_wait, "waited for by");
+          waiter_[i.semaphore] = e;
           use.last_wait = here;
           use.waited += i.count;
         }
@@ -119,6 +121,7 @@ class Builder {
     given_.resize(program_.machine.semaphores);
     taken_.assign(program_.machine.semaphores, 0);
     taken_at_.resize(program_.machine.semaphores);
+    surely_.resize(program_.machine.semaphores);
     bool moved = true;
     while (moved) {
       moved = false;
@@ -174,30 +177,19 @@ class Builder {
   /// A semaphore may count only so far: units given less those surely taken.
   void check_limit(EngineId e, std::uint32_t index, std::uint32_t id, std::uint64_t total) {
     if (total <= program_.machine.semaphore_limit) return;
-    std::uint64_t taken = 0;
     // taken_at_ is by the waiter's position; the signaller's clock says how far the waiter surely
-    // is.
-    for (auto at = taken_at_[id].rbegin(); at != taken_at_[id].rend(); ++at) {
-      const EngineId waiter = waiter_of(id);
-      if (clock_[e][waiter] > at->first) {
-        taken = at->second;
-        break;
-      }
-    }
+    // is, and only grows.
+    Surely& surely = surely_[id];
+    const auto& taken_at = taken_at_[id];
+    const std::uint32_t clock = clock_[e][waiter_[id]];
+    while (surely.next < taken_at.size() && taken_at[surely.next].first < clock)
+      surely.taken = taken_at[surely.next++].second;
+    const std::uint64_t taken = surely.taken;
     if (total - taken > program_.machine.semaphore_limit)
       problem(false, {true, e, index}, {},
               "semaphore " + std::to_string(id) + " may count beyond " +
                   std::to_string(program_.machine.semaphore_limit) + " at " +
                   place({true, e, index}));
-  }
-
-  EngineId waiter_of(std::uint32_t id) const {
-    for (EngineId e = 0; e < lists_.size(); e++)
-      for (std::uint32_t index : lists_[e]) {
-        const Item i = item(e, index);
-        if (i.kind == Kind::wait && i.semaphore == id) return e;
-      }
-    return 0;
   }
 
   void deadlock(EngineId e) {
@@ -233,6 +225,13 @@ class Builder {
   std::vector<std::uint64_t> taken_;
   std::vector<std::vector<std::pair<std::uint32_t, std::uint64_t>>>
       taken_at_;  // position, units so far
+  /// What its signaller knows of a semaphore's waiter.
+  struct Surely {
+    std::size_t next = 0;     // into taken_at_
+    std::uint64_t taken = 0;  // units
+  };
+  std::vector<Surely> surely_;
+  std::vector<EngineId> waiter_;  // by semaphore
 };
 
 }  // namespace
