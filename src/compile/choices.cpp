@@ -27,6 +27,8 @@ constexpr Mechanism mechanisms[] = {
     {"horizontal", [](Options& o) { o.plan.horizontal = false; }},
     // The tiles of a layer are shared out to the cores.
     {"cores", [](Options& o) { o.plan.cores = false; }},
+    // Layers that need not wait for each other take turns, or a core each.
+    {"branches", [](Options& o) { o.plan.branches = false; }},
 };
 
 /// NODE=cpu or NODE=npu; names may have equals signs.

@@ -1,6 +1,7 @@
 #include "lower/lower.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "program/instructions/dma.hpp"
@@ -285,9 +286,14 @@ plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> l
 plan::Plan timed_plan(const Placement& placement, plan::PlanOptions options) {
   options.time = task_time;
   options.total = [](const plan::Plan& p) {
-    Result<Schedule> timed = schedule(Lowering(p, false, false).run().program);
-    require(timed.status(), "the simulator cannot time a plan");
-    return timed->timing.total_ns;
+    try {
+      Result<Schedule> timed = schedule(Lowering(p, false, false).run().program);
+      require(timed.status(), "the simulator cannot time a plan");
+      return timed->timing.total_ns;
+    } catch (const Error& e) {
+      if (e.code() != Code::unsupported) throw;
+      return std::numeric_limits<double>::infinity();  // too many engines wait for each other
+    }
   };
   return plan::make_plan(placement, options);
 }

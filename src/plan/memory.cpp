@@ -1,6 +1,5 @@
 // Where values lie in DRAM: NHWC for what only the NPU touches, row-major for what the CPU sees.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -31,7 +30,7 @@ class Memory {
       if (needs_dense(ValueId(i))) plan_.dense[index(root(ValueId(i)))] = true;
     for (std::size_t i = 0; i < g_.values.size(); i++)
       if (in_arena(ValueId(i))) home(ValueId(i));
-    lifetimes();
+    find_lifetimes(plan_, grouping_);
     for (Layer& l : plan_.layers) bind(l);
   }
 
@@ -107,7 +106,7 @@ class Memory {
     view.stride = whole_strides(g_[v], dense);
     std::uint64_t bytes = static_cast<std::uint64_t>(t.shape()->elements()) * size_bytes(t.dtype);
     if (!dense) bytes = static_cast<std::uint64_t>(extent_of(g_[v])->n) * view.stride[0];
-    plan_.buffers.push_back({bytes, std::numeric_limits<std::uint32_t>::max(), 0});
+    plan_.buffers.push_back({.bytes = bytes});
     return view;
   }
 
@@ -130,34 +129,6 @@ class Memory {
       view = shifted(parent, a.map);
     }
     return plan_.values[index(v)] = view;
-  }
-
-  void use(ValueId v, std::size_t item) {
-    if (v == no_value || !plan_.values[index(v)].present()) return;
-    Buffer& b = plan_.buffers[plan_.values[index(v)].buffer];
-    b.first = std::min(b.first, static_cast<std::uint32_t>(item));
-    b.last = std::max(b.last, static_cast<std::uint32_t>(item));
-  }
-
-  void lifetimes() {
-    const std::size_t end = grouping_.steps.size() + 1;
-    for (ValueId v : plan_.staged_inputs) use(v, 0);
-    for (std::size_t i = 0; i < grouping_.steps.size(); i++) {
-      const auto node = [&](const Node& n) {
-        for (ValueId v : n.inputs) use(v, i + 1);
-        for (ValueId v : n.outputs) use(v, i + 1);
-        for (const Subgraph& s : n.subgraphs)
-          for (ValueId v : s.captures) use(v, i + 1);
-      };
-      if (!grouping_.steps[i].npu)
-        node(g_.nodes[grouping_.steps[i].index]);
-      else
-        for (const Stage& s : plan_.layers[grouping_.steps[i].index].stages) node(g_.nodes[s.node]);
-    }
-    for (ValueId v : g_.outputs) use(v, end);
-    // Values that nothing uses still have a place.
-    for (Buffer& b : plan_.buffers)
-      if (b.first > b.last) b.first = 0, b.last = static_cast<std::uint32_t>(end);
   }
 
   /// Where operand `v` lies, in the coordinates of `to`, with which its dims are aligned as numpy
@@ -273,6 +244,35 @@ void place_in_memory(Plan& plan, const Grouping& grouping, const Uses& uses) {
   plan.aliases = grouping.aliases;
   Memory(plan, grouping, uses).run();
   place_buffers(plan);
+}
+
+void find_lifetimes(Plan& plan, const Grouping& grouping) {
+  const Graph& g = plan.placement.graph;
+  const auto end = static_cast<std::uint32_t>(grouping.steps.size() + 1);
+  for (Buffer& b : plan.buffers) b.first = end, b.last = 0;
+  const auto use = [&](ValueId v, std::size_t step) {
+    if (v == no_value || !plan.values[index(v)].present()) return;
+    Buffer& b = plan.buffers[plan.values[index(v)].buffer];
+    b.first = std::min(b.first, static_cast<std::uint32_t>(step));
+    b.last = std::max(b.last, static_cast<std::uint32_t>(step));
+  };
+  for (ValueId v : plan.staged_inputs) use(v, 0);
+  for (std::size_t i = 0; i < grouping.steps.size(); i++) {
+    const auto node = [&](const Node& n) {
+      for (ValueId v : n.inputs) use(v, i + 1);
+      for (ValueId v : n.outputs) use(v, i + 1);
+      for (const Subgraph& s : n.subgraphs)
+        for (ValueId v : s.captures) use(v, i + 1);
+    };
+    if (!grouping.steps[i].npu)
+      node(g.nodes[grouping.steps[i].index]);
+    else
+      for (const Stage& s : plan.layers[grouping.steps[i].index].stages) node(g.nodes[s.node]);
+  }
+  for (ValueId v : g.outputs) use(v, end);
+  // Values that nothing uses still have a place.
+  for (Buffer& b : plan.buffers)
+    if (b.first > b.last) b.first = 0, b.last = end;
 }
 
 void place_buffers(Plan& plan) {

@@ -42,12 +42,9 @@ std::uint64_t least_bytes(const Plan& plan, const Layer& layer) {
   return low;
 }
 
-/// The layers of a cascade take their new slots. What lies between them needs no place in DRAM; the
-/// result is written from the first layer's step on, while the inputs are still read.
-void enter(Plan& plan, const ChosenCascade& c, const Grouping& grouping, const TaskTimer& time) {
+/// The layers of a cascade take their new slots. What lies between them needs no place in DRAM.
+void enter(Plan& plan, const ChosenCascade& c, const TaskTimer& time) {
   plan.cascades.push_back(c.what);
-  const auto step = std::ranges::find_if(
-      grouping.steps, [&](const Grouping::Step& s) { return s.npu && s.index == c.what.first; });
   for (std::size_t k = 0; k < c.layers.size(); k++) {
     Layer& l = plan.layers[c.what.first + k];
     l = c.layers[k];
@@ -55,9 +52,6 @@ void enter(Plan& plan, const ChosenCascade& c, const Grouping& grouping, const T
     std::ranges::copy_if(c.tasks, std::back_inserter(own),
                          [&](const TileTask& t) { return t.layer == k; });
     l.time = time(plan, c.layers, own, false);
-    // Lifetimes count steps from 1.
-    Buffer& to = plan.buffers[l.to.buffer];
-    to.first = std::min(to.first, static_cast<std::uint32_t>(step - grouping.steps.begin() + 1));
   }
   for (const std::uint32_t b : c.gone) plan.buffers[b].bytes = 0;
 }
@@ -97,53 +91,105 @@ Grouping tile(Plan& plan, const Uses& uses, const PlanOptions& options, std::uin
   return grouping;
 }
 
-/// Layers one after the other; the cascades' tasks stand where their first layer does.
-void put_in_order(Plan& plan, const Grouping& grouping, std::vector<ChosenCascade> cascades) {
+/// The steps in the grouping's order; a cascade's tasks stand where its first layer does. Its
+/// results are written from there on, while its inputs are still read.
+void put_in_order(Plan& plan, const Grouping& grouping,
+                  const std::vector<ChosenCascade>& cascades) {
   const auto add = [&](std::vector<TileTask> tasks, std::size_t first_layer) {
     for (TileTask& task : tasks) {
       task.layer += static_cast<std::uint32_t>(first_layer);
+      task.core += static_cast<std::uint8_t>(plan.layers[task.layer].core);
       plan.items.push_back({true, plan.tasks.size()});
       plan.tasks.push_back(std::move(task));
     }
   };
-  std::size_t next = 0;  // cascade
-  for (const Grouping::Step& step : grouping.steps) {
+  find_lifetimes(plan, grouping);
+  const ChosenCascade* inside = nullptr;
+  std::uint32_t begun = 0;
+  for (std::uint32_t i = 0; i < grouping.steps.size(); i++) {
+    const Grouping::Step& step = grouping.steps[i];
     if (!step.npu) {
       plan.items.push_back({false, step.index});
       continue;
     }
-    while (next < cascades.size() && cascades[next].what.last < step.index) next++;
-    if (next == cascades.size() || step.index < cascades[next].what.first)
-      add(layer_tasks(plan, plan.layers[step.index], 0), step.index);
-    else if (step.index == cascades[next].what.first)
-      add(std::move(cascades[next].tasks), step.index);
+    const auto holds = [&](const Cascade& c) {
+      return c.first <= step.index && step.index <= c.last;
+    };
+    if (inside == nullptr || !holds(inside->what)) {
+      const auto c = std::ranges::find_if(cascades, holds, &ChosenCascade::what);
+      inside = c == cascades.end() ? nullptr : &*c;
+      begun = i + 1;  // lifetimes count steps from 1
+      if (inside != nullptr)
+        add(inside->tasks, inside->what.first);
+      else
+        add(layer_tasks(plan, plan.layers[step.index], 0), step.index);
+    }
+    if (inside != nullptr) {
+      Buffer& to = plan.buffers[plan.layers[step.index].to.buffer];
+      to.first = std::min(to.first, begun);
+    }
   }
+  place_buffers(plan);
+}
+
+/// The same plan with its branches side by side, if that changes anything.
+std::optional<Plan> with_branches(const Plan& plan, const Grouping& grouping,
+                                  const std::vector<ChosenCascade>& cascades,
+                                  const PlanOptions& options, std::uint32_t cores) {
+  BranchOrder order = order_branches(plan, grouping, cascades, options.time, cores);
+  if (!order.changed) return {};
+  Plan out = plan;
+  std::vector<bool> high(cores);  // the end of the SRAM for the next layer, by core
+  for (const Grouping::Step& step : order.steps) {
+    if (!step.npu) continue;
+    Layer& layer = out.layers[step.index];
+    layer.core = order.core[step.index];
+    const bool in_cascade = std::ranges::any_of(out.cascades, [&](const Cascade& c) {
+      return c.first <= step.index && step.index <= c.last;
+    });
+    if (in_cascade) continue;
+    const bool end = high[layer.core];
+    assign_slots(layer, out.placement.target.machine, out.sram_bytes, end);
+    const bool next = options.prefetch && !end;
+    layer.split == Split::none ? void(high[layer.core] = next) : high.assign(cores, next);
+  }
+  Grouping turned = grouping;
+  turned.steps = std::move(order.steps);
+  put_in_order(out, turned, cascades);
+  return out;
 }
 
 /// With cores and cascades and without, as `options` allow.
 std::vector<Plan> plans_within(const Placement& placement, const Uses& uses,
                                const PlanOptions& options) {
   const Machine& machine = placement.target.machine;
+  const std::uint32_t all_cores =
+      options.cores && options.time ? std::min(most_cores, machine.cores) : 1;
   std::vector<Plan> plans;
-  for (const std::uint32_t cores : {std::min(most_cores, machine.cores), 1u}) {
-    if (cores > 1 && (!options.cores || !options.time)) continue;
-    if (machine.cores == 1 && !plans.empty()) break;
+  for (const std::uint32_t cores : std::set{all_cores, 1u}) {
     Plan plan;
     plan.placement = placement;
     const Grouping grouping = tile(plan, uses, options, cores);
-    Plan plain = plan;
-    put_in_order(plain, grouping, {});
-    if (!options.time) return {std::move(plain)};
-    if (options.cascade || options.horizontal) {
-      std::vector<ChosenCascade> cascades = choose_cascades(plan, grouping, options, cores);
-      for (const ChosenCascade& c : cascades) enter(plan, c, grouping, options.time);
-      if (!cascades.empty()) {
-        place_buffers(plan);
-        put_in_order(plan, grouping, std::move(cascades));
-        plans.push_back(std::move(plan));
-      }
+    const auto finish = [&](Plan p, const std::vector<ChosenCascade>& cascades) {
+      for (const ChosenCascade& c : cascades) enter(p, c, options.time);
+      std::vector<Plan> others;
+      if (options.time && options.branches)
+        for (const std::uint32_t on : std::set{all_cores, cores}) {
+          std::optional<Plan> other = with_branches(p, grouping, cascades, options, on);
+          if (other) others.push_back(*std::move(other));
+        }
+      put_in_order(p, grouping, cascades);
+      // What is made early lies in memory for longer, which a small one may not hold.
+      if (machine.dram_bytes > 0)
+        std::erase_if(others, [&](const Plan& o) { return o.arena.bytes > p.arena.bytes; });
+      plans.push_back(std::move(p));
+      std::ranges::move(others, std::back_inserter(plans));
+    };
+    if (options.time && (options.cascade || options.horizontal)) {
+      const std::vector<ChosenCascade> cascades = choose_cascades(plan, grouping, options, cores);
+      if (!cascades.empty()) finish(plan, cascades);
     }
-    plans.push_back(std::move(plain));
+    finish(std::move(plan), {});
   }
   return plans;
 }

@@ -71,7 +71,7 @@ struct LayerTime {
 
 /// How the tiles of a layer are shared out to the cores: neighbours stay together.
 enum class Split : std::uint8_t {
-  none,      // core 0 does all
+  none,      // one core does all
   pixels,    // by rows and columns (and batch); each core loads its weights
   channels,  // by output channels; each core loads its input
 };
@@ -83,6 +83,7 @@ struct Layer {
   std::array<std::int64_t, 4> part{};  // where it begins in its value (a part of a join), NHWC
   Tiling tiling;
   Split split = Split::none;
+  std::uint32_t core = 0;  // which does it, unless it is split
   Slots accumulators;
   LayerTime time;
   std::size_t head() const { return stages.front().node; }
@@ -156,14 +157,15 @@ struct PlanOptions {
   bool cascade = true;     // where `time` says that it pays
   bool horizontal = true;  // likewise: layers share the tiles of an input that all read
   bool cores = true;       // likewise: all of the machine's
+  bool branches = true;    // likewise: layers that need not wait for each other change places
   /// Layers lie at alternating ends of the SRAM, so that one loads while the one before works.
   bool prefetch = true;
   /// Decides between the best few tilings of a layer, and gives its time. Null: the estimate that
   /// the search goes by.
   TaskTimer time;
-  /// Nanoseconds of a whole plan; with `time`. What pays for a few layers alone may cost the whole,
-  /// as those that follow load later: of plans with cascades and cores, and without, the best is
-  /// taken.
+  /// Nanoseconds of a whole plan, infinite if the machine cannot run it; with `time`. What pays for
+  /// a few layers alone may cost the whole, as those that follow load later: of plans with cascades
+  /// and cores, and without, the best is taken.
   std::function<double(const Plan&)> total;
 };
 

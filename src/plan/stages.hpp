@@ -31,6 +31,8 @@ void place_in_memory(Plan&, const Grouping&, const Uses&);
 
 /// Gives all buffers their places in the arena, anew.
 void place_buffers(Plan&);
+/// From which step to which each buffer is needed, if the steps run in the grouping's order.
+void find_lifetimes(Plan&, const Grouping&);
 
 /// Chooses the tiling of a layer for the least time and sets the sizes of its slots; false if
 /// nothing fits into `sram_bytes`.
@@ -51,5 +53,15 @@ struct ChosenCascade {
 };
 std::vector<ChosenCascade> choose_cascades(const Plan&, const Grouping&, const PlanOptions&,
                                            std::uint32_t cores);
+
+/// Another order of the same steps, those of a cascade together.
+struct BranchOrder {
+  std::vector<Grouping::Step> steps;
+  std::vector<std::uint32_t> core;  // by layer: which does those that one core does
+  bool changed = false;
+};
+/// Steps that need not wait for each other take turns, or a core each. A guess by their times.
+BranchOrder order_branches(const Plan&, const Grouping&, const std::vector<ChosenCascade>&,
+                           const TaskTimer&, std::uint32_t cores);
 
 }  // namespace longshore::plan
