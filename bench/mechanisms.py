@@ -6,8 +6,9 @@
 Without models: the nets of bench/make_models.py, with random weights, and those that script/models got. Figures are the
 simulator's. A row for each net and the geometric mean; the columns are factors: 1.30x means that the plan without it takes 1.3 times as
 long, or moves 1.3 times as much; no factor where the host does it all, whose traffic is not counted. The column `before` is of
-bench/plain_plan.csv: the compiler of commit 92bdd65, before values had orders, layers had cascades and large pools were taken apart, with
-the target file of that commit. --save writes such a file.
+bench/plain_plan.csv: the compiler of commit 92bdd65, before values had orders, layers had cascades and large pools were taken apart.
+Since rk3588-like was fitted again after that, it is compared with the whole plan under the numbers that the file had then (BEFORE).
+--save writes such a file.
 """
 import argparse
 import csv
@@ -28,13 +29,16 @@ FETCHED = [["efficientnet_lite0", "batch=1"], ["minilm_l6_v2", "batch=1", "seque
            ["ppocr4_rec", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=320"],
            ["ppocr4_det", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=320", "p2o.DynamicDimension.2=320"],
            ["ppocr2_cls", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=48", "p2o.DynamicDimension.2=192"]]
-MECHANISMS = ["layout", "fusion", "prefetch", "cascades", "horizontal", "cores"]
+MECHANISMS = ["layout", "fusion", "prefetch", "cascades", "horizontal", "cores", "branches"]
+
+BEFORE = {"rk3588-like": ["mac.columns=32", "mac.output_grain=0", "mac.depthwise_lanes=128", "dma.outstanding=20", "vector.table_cycles=8"]}
 
 
-def measure(model, dims, target, without):
+def measure(model, dims, target, without=(), numbers=()):
     """Milliseconds and megabytes."""
     command = [TOOL, "build", model, "--target", target, "--calibrate-limit", "1", "--calibrator", "min_max", "--no-bias-correction",
-               "--json", *(word for dim in dims for word in ("--dim", dim)), *(word for name in without for word in ("--without", name))]
+               "--json", *(word for dim in dims for word in ("--dim", dim)), *(word for name in without for word in ("--without", name)),
+               *(word for number in numbers for word in ("--set", number))]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"{model}: exit code {done.returncode}: {done.stderr[-1000:]}")
@@ -71,7 +75,7 @@ def save(file, target, models):
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow(["target", "model", "ms", "megabytes"])
         for model, dims in models:
-            ms, megabytes = measure(model, dims, target, [])
+            ms, megabytes = measure(model, dims, target)
             rows.writerow([target, model.stem, f"{ms:.3f}", f"{megabytes:.2f}"])
 
 
@@ -92,14 +96,16 @@ def show(target, models):
     print(f"{target:<24}{'ms':>9}{'MB':>8}" + "".join(f"{head:>16}" for head in heads))
     logs = [[] for _ in heads]
     for model, dims in models:
-        whole = measure(model, dims, target, [])
+        whole = measure(model, dims, target)
         line = f"{model.stem:<24}{whole[0]:>9.3f}{whole[1]:>8.1f}"
-        others = [measure(model, dims, target, without) for without in columns]
-        for log, other in zip(logs, [*others, plain.get((target, model.stem))]):
+        pairs = [(measure(model, dims, target, without), whole) for without in columns]
+        before = plain.get((target, model.stem))
+        pairs.append((before, measure(model, dims, target, numbers=BEFORE.get(target, [])) if before else None))
+        for log, (other, now) in zip(logs, pairs):
             if other is None:
                 line += f"{'?':>16}"
                 continue
-            log.append([a / b for a, b in zip(other, whole)])
+            log.append([a / b for a, b in zip(other, now)])
             line += shown(log[-1])
         print(line, flush=True)
     means = [[mean(column) for column in zip(*log)] or [0, 0] for log in logs]
