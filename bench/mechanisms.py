@@ -5,10 +5,10 @@
 
 Without models: the nets of bench/make_models.py, with random weights, and those that script/models got. Figures are the
 simulator's. A row for each net and the geometric mean; the columns are factors: 1.30x means that the plan without it takes 1.3 times as
-long, or moves 1.3 times as much; no factor where the host does it all, whose traffic is not counted. The column `before` is of
+long, or moves 1.3 times as much; no factor where the host does it all, whose traffic is not counted. `plain` is without all of PLAIN_WITHOUT: fusion was there before. The column `before` is of
 bench/plain_plan.csv: the compiler of commit 92bdd65, before values had orders, layers had cascades and large pools were taken apart.
-Since rk3588-like was fitted again after that, it is compared with the whole plan under the numbers that the file had then (BEFORE).
---save writes such a file.
+Since rk3588-like was fitted again after that, it is compared with the whole plan under the numbers that the file had then (BEFORE);
+`plain / before` is the plain plan under the same numbers: at most 1 where nothing has become slower. --save writes such a file.
 """
 import argparse
 import csv
@@ -22,7 +22,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = pathlib.Path(os.environ.get("LONGSHORE_MODELS", pathlib.Path.home() / ".cache/longshore/models"))
-PLAIN = ROOT / "bench/plain_plan.csv"
+BEFORE_FILE = ROOT / "bench/plain_plan.csv"
 TOOL = pathlib.Path(os.environ.get("LONGSHORE", ROOT / "build/release/longshore"))
 NETS = ["mobilenet_v2", "mobilenet_v3", "resnet50", "yolov5s", "vit_tiny", "bert_base_128"]
 FETCHED = [["efficientnet_lite0", "batch=1"], ["minilm_l6_v2", "batch=1", "sequence=64"],
@@ -30,6 +30,7 @@ FETCHED = [["efficientnet_lite0", "batch=1"], ["minilm_l6_v2", "batch=1", "seque
            ["ppocr4_det", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=320", "p2o.DynamicDimension.2=320"],
            ["ppocr2_cls", "p2o.DynamicDimension.0=1", "p2o.DynamicDimension.1=48", "p2o.DynamicDimension.2=192"]]
 MECHANISMS = ["layout", "fusion", "prefetch", "cascades", "horizontal", "cores", "branches"]
+PLAIN_WITHOUT = [name for name in MECHANISMS if name != "fusion"]
 
 BEFORE = {"rk3588-like": ["mac.columns=32", "mac.output_grain=0", "mac.depthwise_lanes=128", "dma.outstanding=20", "vector.table_cycles=8"]}
 
@@ -90,9 +91,10 @@ def shown(factors):
 
 
 def show(target, models):
-    plain = {(row["target"], row["model"]): (float(row["ms"]), float(row["megabytes"])) for row in csv.DictReader(open(PLAIN))}
-    columns = [[name] for name in MECHANISMS] + [MECHANISMS]
-    heads = [*("no " + name for name in MECHANISMS), "none of them", "before"]
+    plain = {(row["target"], row["model"]): (float(row["ms"]), float(row["megabytes"])) for row in csv.DictReader(open(BEFORE_FILE))}
+    columns = [[name] for name in MECHANISMS] + [PLAIN_WITHOUT]
+    heads = [*("no " + name for name in MECHANISMS), "plain", "before", "plain / before"]
+    numbers = BEFORE.get(target, [])
     print(f"{target:<24}{'ms':>9}{'MB':>8}" + "".join(f"{head:>16}" for head in heads))
     logs = [[] for _ in heads]
     for model, dims in models:
@@ -100,7 +102,8 @@ def show(target, models):
         line = f"{model.stem:<24}{whole[0]:>9.3f}{whole[1]:>8.1f}"
         pairs = [(measure(model, dims, target, without), whole) for without in columns]
         before = plain.get((target, model.stem))
-        pairs.append((before, measure(model, dims, target, numbers=BEFORE.get(target, [])) if before else None))
+        pairs.append((before, measure(model, dims, target, numbers=numbers) if before else None))
+        pairs.append((measure(model, dims, target, PLAIN_WITHOUT, numbers) if before else None, before))
         for log, (other, now) in zip(logs, pairs):
             if other is None:
                 line += f"{'?':>16}"

@@ -92,6 +92,33 @@ def test_open_dims(here):
     check.refuses("--shape of no input", cli.run("build", nameless, "--shape", "z=1,4,8,8"), ["--shape", "'z'", "'x'"])
 
 
+def test_buckets(here):
+    """--buckets builds one program for each size, writes all or none, and tells what padding to them costs."""
+    file, build = conv_net(here / "open.onnx", (1, 3, "height", 8)), ["--target", NPU, "--precision", "int8"]
+    told = as_json(cli.run("build", file, *build, "--buckets", "height=64,16,32", "-o", here / "net.lsb", "--json"))
+    # By hand: of lengths 1 to 16 the mean is 8.5, of 17 to 32 it is 24.5, of 33 to 64 it is 48.5.
+    want = [(16, 1, 1 - 8.5 / 16, 15 / 16), (32, 17, 1 - 24.5 / 32, 15 / 32), (64, 33, 1 - 48.5 / 64, 31 / 64)]
+    got = [(b["size"], b["from"], b["mean_padding"], b["most_padding"]) for b in told["buckets"]]
+    check.that(numpy.allclose(got, want, rtol=1e-12), "padding of each bucket", got)
+    # Of the 2080 elements of all lengths 16 * 16 + 16 * 32 + 32 * 64 are computed.
+    check.that(abs(told["mean_padding"] - (1 - 2080 / 2816)) < 1e-12, "padding of all", told["mean_padding"])
+    times = [b["latency_ms"] for b in told["buckets"]]
+    check.that(abs(told["mean_ms"] - (16 * times[0] + 16 * times[1] + 32 * times[2]) / 64) < 1e-9, "the mean of their times", told["mean_ms"])
+    for size, ms in zip((16, 32, 64), times):
+        bundle = here / f"net-height_{size}.lsb"
+        alone = as_json(cli.run("build", file, *build, "--dim", f"height={size}", "--json"))
+        check.that(alone["latency_ms"] == ms, f"the program of {size} is that of --dim", (alone["latency_ms"], ms))
+        answers(f"the bundle of {size}", cli.run("compare", bundle), [" 0 different"])
+    answers("the table", cli.run("build", file, *build, "--buckets", "height=16,32", "-o", here / "b{}.lsb"),
+            ["17 to 32", "equally likely", "b16.lsb", "b32.lsb"])
+    for text, word in (("height", "no name="), ("height=", "''"), ("height=8,8", "8 twice"), ("height=8,0", "'0'"), ("=8", "no name=")):
+        check.refuses(f"--buckets {text}", cli.run("build", file, *build, "--buckets", text), [word])
+    check.refuses("buckets of no dimension", cli.run("build", file, *build, "--buckets", "width=8"), ["'width'", "'height'"])
+    check.refuses("one report of several programs", cli.run("build", file, *build, "--buckets", "height=8", "--plan"), ["--plan", "--dim"])
+    check.refuses("one that cannot be built", cli.run("build", file, *build, "--buckets", "height=1,16", "-o", here / "none.lsb"), ["last_pool"])
+    check.that(not list(here.glob("none*")), "then none is written")
+
+
 def test_ignored(here):
     file = conv_net(here / "m.onnx")
     numpy.save(here / "x.npy", numpy.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(numpy.float32))
@@ -604,7 +631,7 @@ def on_a_terminal(*arguments):
 
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
-    for test in (test_open_dims, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_memory, test_cliffs, test_columns, test_targets, test_set, test_survey, test_debug,
+    for test in (test_open_dims, test_buckets, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_memory, test_cliffs, test_columns, test_targets, test_set, test_survey, test_debug,
                  test_files, test_calibration, test_progress):
         if chosen and test.__name__ not in chosen:
             continue

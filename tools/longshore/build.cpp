@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "buckets.hpp"
 #include "build_report.hpp"
 #include "build_summary.hpp"
 #include "calibrate.hpp"
@@ -31,7 +32,8 @@ struct Options {
   ImageOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
-  std::string target = "cpu", sram_cap, optimize, out, trace, timeline, markdown, dump, write_model;
+  std::string target = "cpu", sram_cap, optimize, out, trace, timeline, markdown, dump, write_model,
+              buckets;
   bool json = false, plan = false, layers = false, suggest = false;
 };
 
@@ -94,8 +96,7 @@ void check_options(const Options& o, const Target& target) {
          " is a bundle and takes its inputs as they are");
 }
 
-int run(const Options& o) {
-  Dump dump(o.dump);
+compile::Options compile_options(const Options& o) {
   compile::Options options;
   options.target = load_target(o.target, o.set);
   check_options(o, *options.target);
@@ -107,6 +108,44 @@ int run(const Options& o) {
   options.input_format = o.format;
   options.pictures = o.image;
   set_calibration(options, o.calibrate, o.image, 0);
+  return options;
+}
+
+/// One program for each size. Bundles are written when all are built.
+int run_buckets(const Options& o) {
+  const Buckets buckets = parse_buckets(o.buckets);
+  if (o.layers || o.plan || o.suggest)
+    fail(Code::bad_argument, "--buckets builds several programs; ",
+         o.layers ? "--layers" : (o.plan ? "--plan" : "--suggest"), " tells of one (--dim NAME=N)");
+  for (const std::string* file : {&o.trace, &o.timeline, &o.markdown, &o.dump, &o.write_model})
+    if (!file->empty())
+      fail(Code::bad_argument, "--buckets builds several programs, but ", *file, " is of one");
+  if (compile::open_bundle(o.model.path))
+    fail(Code::bad_argument, "--buckets is for models; ", o.model.path, " is a bundle");
+  std::vector<Bucket> built;
+  std::vector<BundleContents> contents;
+  for (const std::int64_t size : buckets.sizes) {
+    Options one = o;
+    one.model.dims.push_back(str(buckets.dim, "=", size));
+    for (std::string& source : one.calibrate.sources) source = with_size(source, size);
+    const compile::Compiled c = compile_shown(compile_options(one), o.apply);
+    built.push_back({size, latency_ms(c), file_of(o.out, buckets, size)});
+    if (o.out.empty()) continue;
+    contents.push_back(c.bundle());
+    contents.back().report = to_json(c).text();
+  }
+  for (std::size_t i = 0; i < contents.size(); i++) write_bundle(built[i].bundle, contents[i]);
+  if (o.json)
+    print_json(json_of(buckets, built));
+  else
+    std::cout << text_of(buckets, built);
+  return exit_code::yes;
+}
+
+int run(const Options& o) {
+  if (!o.buckets.empty()) return run_buckets(o);
+  Dump dump(o.dump);
+  compile::Options options = compile_options(o);
   if (dump.wanted())
     options.snapshot = [&](std::string_view stage, const std::string& text) {
       dump.write(stage, text);
@@ -174,6 +213,11 @@ std::function<int()> setup(CommandLine& app) {
       .group("Pictures");
   app.add_option("-o,--output", o->out,
                  "The bundle to write, FILE.lsb; without it only the report is made")
+      .not_empty();
+  app.add_option(
+         "--buckets", o->buckets,
+         "NAME=N,N,...: one program for each size of a dimension, as seq=128,256,512, and what "
+         "padding to them costs; {} in -o and --calibrate is the size")
       .not_empty();
   app.add_option("--trace", o->trace,
                  "Writes the predicted timeline for chrome://tracing or Perfetto")
