@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real models of vision, text and sound build for several targets, and the simulator gives every byte of the quantised reference.
 
-A model that a target's memory cannot hold is refused by the name of that memory. Without LONGSHORE_FULL=1 only small models that
+Whatever is left to the CPU has a price, a reason and a change that would remove that. A model that a target's memory cannot hold is refused by the name of that memory. Without LONGSHORE_FULL=1 only small models that
 script/models fetches; with it all of its groups, the nets of bench/make_models.py and of ../shared/data/models.
 """
 import json
@@ -66,6 +66,9 @@ with tempfile.TemporaryDirectory() as temporary:
             check.that(compared.returncode == 0 and last.endswith(" bytes compared, 0 different"), where, last or compared.stderr[-500:])
             peak, bound = report["dram_peak_bytes"], report["dram_lower_bound_bytes"]
             check.that(10 * peak <= 11 * bound, f"{where}: memory", f"{peak} bytes, where {bound} live at once")
+            host = [node for node in report["nodes"] if node["unit"] == "cpu"]
+            silent = [n["name"] for n in host if n["cpu_us"] is None or not n["reasons"] or not all(r["change"] for r in n["reasons"])]
+            check.that(not silent, f"{where}: fallbacks without price, reason or change", silent[:10])
             on_npu = f"{report['npu_mac_share'] * 100:.1f} % of {report['macs'] / 1e6:.1f} MMAC on the NPU"
             print(f"{where}: {on_npu}, {report['latency_ms']:.3f} ms; {last}", flush=True)
 sys.exit(check.finish())
