@@ -213,4 +213,83 @@ std::map<ValueId, ChannelMeans> observe_means(const Graph& g, const Calibration&
   return out;
 }
 
+namespace {
+
+/// What `observe_channels` gathers of a value.
+struct ChannelSquares {
+  std::vector<Range> range;
+  std::vector<Wide> squares;
+  std::uint64_t each = 0;  // elements of one channel
+  bool varies = false;
+
+  void add(const TensorView& x, int axis) {
+    const std::int64_t channels = x.shape[axis], outer = x.shape.product(0, axis),
+                       inner = x.shape.product(axis + 1, x.shape.rank);
+    if (range.empty()) {
+      range.resize(static_cast<std::size_t>(channels));
+      squares.resize(static_cast<std::size_t>(channels));
+    }
+    varies |= static_cast<std::int64_t>(range.size()) != channels;
+    if (varies) return;
+    const float* at = x.as<float>();
+    for (std::int64_t n = 0; n < outer; n++)
+      for (std::size_t c = 0; c < range.size(); c++) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < inner; i++, at++) {
+          range[c].lowest = std::min(range[c].lowest, *at);
+          range[c].highest = std::max(range[c].highest, *at);
+          sum += static_cast<double>(*at) * static_cast<double>(*at);
+        }
+        if (std::isfinite(sum))
+          squares[c] += static_cast<Wide>(std::nearbyint(std::min(sum, 1e24) * units));
+      }
+    each += static_cast<std::uint64_t>(outer * inner);
+  }
+  void merge(const ChannelSquares& other) {
+    if (other.range.empty()) return;
+    if (range.empty()) {
+      *this = other;
+      return;
+    }
+    varies |= other.varies || range.size() != other.range.size();
+    if (varies) return;
+    for (std::size_t c = 0; c < range.size(); c++) {
+      range[c].lowest = std::min(range[c].lowest, other.range[c].lowest);
+      range[c].highest = std::max(range[c].highest, other.range[c].highest);
+      squares[c] += other.squares[c];
+    }
+    each += other.each;
+  }
+};
+
+}  // namespace
+
+std::map<ValueId, ChannelStatistics> observe_channels(const Graph& g, const Calibration& c,
+                                                      const std::map<ValueId, int>& axes) {
+  if (axes.empty()) return {};
+  std::vector<ValueId> values;
+  for (const auto& [v, axis] : axes) values.push_back(v);
+  Calibration few = c;
+  few.count = std::min<std::size_t>(c.count, 64);
+  std::vector<Unreadable> unreadable;  // the first pass over all of them tells of these
+  using Memory = std::map<ValueId, ChannelSquares>;
+  const auto memories = run_samples<Memory>(g, few, values, {}, &unreadable, "channels", {},
+                                            [&](Memory& m, ValueId v, const TensorView& x) {
+                                              if (axes.at(v) < x.shape.rank)
+                                                m[v].add(x, axes.at(v));
+                                            });
+  Memory all;
+  for (const Memory& m : memories)
+    for (const auto& [v, squares] : m) all[v].merge(squares);
+  std::map<ValueId, ChannelStatistics> out;
+  for (auto& [v, squares] : all) {
+    if (squares.varies || squares.each == 0) continue;
+    ChannelStatistics& to = out[v];
+    to.range = std::move(squares.range);
+    for (Wide w : squares.squares)
+      to.mean_square.push_back(static_cast<double>(w) / units / static_cast<double>(squares.each));
+  }
+  return out;
+}
+
 }  // namespace longshore

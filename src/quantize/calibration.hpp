@@ -65,4 +65,14 @@ std::map<ValueId, ChannelMeans> observe_means(const Graph&, const Calibration&,
                                               const std::map<ValueId, ScaleAndZero>& scales,
                                               DType codes);
 
+/// What each index of one axis holds, over samples and positions.
+struct ChannelStatistics {
+  std::vector<Range> range;
+  std::vector<double> mean_square;
+};
+/// Of the first samples that can be read, 64 at most; `axes` says along which axis of each value.
+/// Whatever the order of the samples; a value whose dims change between them is left out.
+std::map<ValueId, ChannelStatistics> observe_channels(const Graph&, const Calibration&,
+                                                      const std::map<ValueId, int>& axes);
+
 }  // namespace longshore

@@ -43,6 +43,8 @@ class Quantiser {
     in_ = prepare_for_quantisation(g, [&](const Node& n) {
       return n.op->quant != Quant::none && !excluded(g, n, options.exclude);
     });
+    if (options.equalise && calibration.count > 0)
+      in_ = equalise(in_, calibration, report_.equalised);
   }
 
   Graph run() {

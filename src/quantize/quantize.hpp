@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quantize/calibration.hpp"
+#include "quantize/equalise.hpp"
 #include "quantize/scale.hpp"
 #include "quantize/select.hpp"
 
@@ -16,6 +17,7 @@ struct QuantizeOptions {
       "mse";  // of activations; graph inputs and constants use their whole range
   bool least_error_weights =
       false;                 // true: weight scales by squared error, not by the largest weight
+  bool equalise = true;      // channels that share a scale are brought to a like size first
   bool correct_bias = true;  // what rounding does to the mean of each channel goes into its bias
   bool float_final_probabilities =
       true;  // a Softmax or the like that only feeds outputs stays float
@@ -48,6 +50,7 @@ struct FloatNode {
 struct QuantizeReport {
   std::size_t samples = 0;
   std::vector<Unreadable> unreadable;
+  std::vector<Equalised> equalised;
   std::vector<ValueRecord> values;
   std::vector<FloatNode> float_nodes;
   std::size_t quantised_nodes = 0;

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "quantize/quantize.hpp"
@@ -16,6 +18,11 @@ std::string print(const QuantizeReport& r) {
   for (const Unreadable& u : r.unreadable)
     out += fmt::format("unreadable: {}: {}\n", u.name, u.why);
   for (const std::string& w : r.warnings) out += "warning: " + w + "\n";
+  for (const Equalised& e : r.equalised)
+    out += fmt::format(
+        "equalised: channels of '{}' and {} more, divided by {:.3g} to {:.3g}; "
+        "expected noise {:.1f} dB lower\n",
+        e.name, e.values - 1, e.least, e.most, -10 * std::log10(e.noise));
   constexpr std::string_view kinds[] = {"activation", "constant", "weights", "bias"};
   out += fmt::format("{:<10} {:<4} {:<32} {:>24} {:>24} {:>12} {:>5}  {}\n", "kind", "type",
                      "value", "observed", "chosen", "scale", "zero", "method");

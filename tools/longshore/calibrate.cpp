@@ -170,6 +170,11 @@ void add_calibrate_options(CommandLine& app, CalibrateOptions& o) {
          "--least-error-weights", o.quantize.least_error_weights,
          "Weight scales that minimise the squared error, instead of reaching the largest weight")
       .group(group);
+  app.add_flag(
+         "--equalise,!--no-equalise", o.quantize.equalise,
+         "Brings channels that share a scale to a like size, by the weights before and behind "
+         "them; on")
+      .group(group);
   app.add_flag("--bias-correction,!--no-bias-correction", o.quantize.correct_bias,
                "Adds to each bias what rounding takes from the mean of its channel; on")
       .group(group);
