@@ -36,7 +36,7 @@ extern constinit const Story story_layout = {
         "Here the copies are those that memory must have, since they are outputs too. That a third "
         "goes there is repeated by engineers, of no net in particular: 1.5, give or take a tenth. "
         "The block is one of ViT-tiny; the larger the products, the smaller the share: of "
-        "BERT-base about a quarter. Control: "
+        "BERT-base about a fifth. Control: "
         "outputs of as many bytes that stand before the Transposes.",
     .tell = tell,
 };
