@@ -41,17 +41,11 @@ double npu_ms(const plan::Plan& p) {
 }
 double npu_ms(const Experiment& e) { return npu_ms(plan_of(e)); }
 
-Told program(const Experiment& e) {
+double program_ms(const Experiment& e) {
   compile::Options o = options(e);
   o.verify = false;  // no answer is looked at, and other tests prove programs
-  const compile::Compiled c = compile::compile(o);
-  Told told{.ms = c.timing.total_ns * 1e-6};
-  const Placement& p = c.plan.placement;
-  for (std::size_t i = 0; i < p.nodes.size(); i++)
-    if (!p.nodes[i].on_npu()) told.on_cpu.emplace_back(p.graph.nodes[i].op->name);
-  return told;
+  return compile::compile(o).timing.total_ns * 1e-6;
 }
-double program_ms(const Experiment& e) { return program(e).ms; }
 
 plan::Plan without_second_buffers(plan::Plan p) {
   const auto one = [](plan::Slots& s) {

@@ -24,12 +24,7 @@ plan::Plan plan_of(const Experiment&);
 double npu_ms(const plan::Plan&);
 double npu_ms(const Experiment&);
 
-/// A whole program and what the simulator says of it: CPU and NPU, with handing over.
-struct Told {
-  double ms = 0;
-  std::vector<std::string> on_cpu;  // operators, one for each node
-};
-Told program(const Experiment&);
+/// Milliseconds of the whole program, with what the CPU does and with handing over.
 double program_ms(const Experiment&);
 
 /// The same plan in which a tile is loaded only when the one before it is done: each value that is
