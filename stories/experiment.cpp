@@ -9,15 +9,14 @@
 namespace longshore::stories {
 namespace {
 
-compile::Compiled planned(const Experiment& e) {
+compile::Options options(const Experiment& e) {
   compile::Options o;
   o.target = load_target(e.target, e.set);
   o.model.emplace().graph = parse(e.graph);
   o.first = compile::Stage::place;
-  o.last = compile::Stage::plan;
-  o.place.by_price = false;
   for (const std::string& name : e.without) compile::choose(o, "--without", name);
-  return compile::compile(o);
+  for (const std::string& unit : e.force) compile::choose(o, "--force", unit);
+  return o;
 }
 
 }  // namespace
@@ -27,7 +26,10 @@ bool holds(std::span<const Comparison> all) {
 }
 
 plan::Plan plan_of(const Experiment& e) {
-  plan::Plan p = planned(e).plan;
+  compile::Options o = options(e);
+  o.last = compile::Stage::plan;
+  o.place.by_price = false;
+  plan::Plan p = compile::compile(o).plan;
   // Else a time would leave something out.
   check(std::ranges::all_of(p.placement.nodes, &NodePlacement::on_npu),
         "a story that times the NPU alone has all of its nodes there");
@@ -38,6 +40,12 @@ double npu_ms(const plan::Plan& p) {
   return lower::task_time(p, p.layers, p.tasks, true).total * 1e-6;
 }
 double npu_ms(const Experiment& e) { return npu_ms(plan_of(e)); }
+
+double program_ms(const Experiment& e) {
+  compile::Options o = options(e);
+  o.verify = false;  // no answer is looked at, and other tests prove programs
+  return compile::compile(o).timing.total_ns * 1e-6;
+}
 
 plan::Plan without_second_buffers(plan::Plan p) {
   const auto one = [](plan::Slots& s) {

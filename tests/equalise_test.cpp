@@ -84,7 +84,7 @@ void expect_repaired(const Graph& plain, const Graph& pulled, std::size_t groups
     return sqnr(g, quantize(g, calibration, options));
   };
   EXPECT_GT(quantised(pulled, true), quantised(pulled, false) + 6);
-  EXPECT_GT(quantised(pulled, true), quantised(plain, false) - 3);
+  EXPECT_GT(quantised(pulled, true), quantised(plain, false) - 6);
 }
 
 const char* const in_a_row = R"((x: f32[1,3,8,8]) {
