@@ -62,7 +62,7 @@ void scale(Graph& g, const std::string& name, int axis, const std::vector<int>& 
   ADD_FAILURE() << "no constant " << name;
 }
 
-const std::vector<int> apart = {-4, 0, 3, -2, 4, -3, 1, 2};
+const std::vector<int> apart = {-6, 0, 4, -3, 6, -5, 2, 3};
 std::vector<int> negative(std::vector<int> exponents) {
   for (int& e : exponents) e = -e;
   return exponents;
@@ -155,7 +155,7 @@ TEST(Equalise, LayerNormalizationBeforeProducts) {
     b: f32[1,5,6] = MatMul(n, k)
     y: f32[1,5,6] = Add(a, b) return y })");
   Graph pulled = plain;
-  const std::vector<int> outliers = {0, 5, 0, 0, 6, 0, 0, 4};
+  const std::vector<int> outliers = {0, 6, 0, 0, 7, 0, 0, 5};
   scale(pulled, "scale", 0, outliers);
   scale(pulled, "bias", 0, outliers);
   scale(pulled, "q", 0, negative(outliers));
@@ -210,6 +210,7 @@ TEST(Equalise, SharedWeightsAreChangedInOnePlace) {
     z: f32[1,6,6,6] = Conv(x, v) return y, z })");
   Graph pulled = plain;
   scale(pulled, "w", 0, apart);
+  scale(pulled, "v", 1, negative(apart));
   std::vector<Equalised> told;
   const Graph equal = equalise(pulled, calibration_from(samples(pulled, 16)), told);
   EXPECT_EQ(told.size(), 1u);

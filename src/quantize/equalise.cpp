@@ -29,7 +29,7 @@ struct Reader {
   std::int64_t outputs = 0, channels = 0, each = 1, groups = 1;
   std::vector<double> most;     // by output and channel: the largest of |w|; subsampled outputs
   std::vector<double> squares;  // the same: sums of w * w
-  double signal = 0;            // what the squares of its outputs are about
+  std::vector<double> signal;   // by output: what its squares are about
 };
 
 /// Values whose channels are divided alike.
@@ -220,8 +220,8 @@ class Equaliser {
     const std::int64_t per = r.channels / r.groups;
     const std::int64_t step = std::max<std::int64_t>(1, r.groups > 1 ? 1 : r.outputs / most_rows);
     const std::vector<double>& power = statistics_.at(r.data).mean_square;
-    r.signal = 0;
-    for (std::int64_t o = 0; o < r.outputs; o += step)
+    for (std::int64_t o = 0; o < r.outputs; o += step) {
+      double signal = 0;
       for (std::int64_t c = 0; c < per; c++) {
         double most = 0, squares = 0;
         for (std::int64_t k = 0; k < r.each; k++) {
@@ -231,8 +231,13 @@ class Equaliser {
         }
         r.most.push_back(most);
         r.squares.push_back(squares);
-        r.signal += squares * power[channel_of(r, o, c)];
+        signal += squares * power[channel_of(r, o, c)];
       }
+      r.signal.push_back(signal);
+    }
+    // Channels where there is next to nothing ask for nothing.
+    const double least = least_reach * least_reach * std::ranges::max(r.signal);
+    for (double& x : r.signal) x = std::max(x, least);
   }
   const Tensor& weights(const Reader& r) const { return *g_.constant(g_.nodes[r.node].inputs[1]); }
   static std::size_t channel_of(const Reader& r, std::int64_t output, std::int64_t c) {
@@ -246,9 +251,9 @@ class Equaliser {
         n.op->weight_axis({n, g_}) == 0 ? (output * per + c) * r.each + k : c * r.outputs + output);
   }
 
-  /// Expected noise against the signal, summed over the readers, if channels are divided by these:
-  /// a rounding error is uniform within a step, of the activations (their range in 255 steps) and
-  /// of the weights (the largest of an output in 127).
+  /// Expected noise against the signal, the mean over the outputs of each reader, summed over
+  /// these, if channels are divided by these: a rounding error is uniform within a step, of the
+  /// activations (their range in 255 steps) and of the weights (the largest of an output in 127).
   double noise(const Group& group, std::span<const double> by) const {
     double steps_of_values = 0;
     for (ValueId v : group.values) {
@@ -264,9 +269,8 @@ class Equaliser {
     for (const Reader& r : group.readers) {
       const std::vector<double>& power = statistics_.at(r.data).mean_square;
       const std::size_t per = static_cast<std::size_t>(r.channels / r.groups);
-      double of_values = 0, of_weights = 0;
       for (std::size_t o = 0; o * per < r.most.size(); o++) {
-        double most = 0, seen = 0;
+        double most = 0, seen = 0, of_values = 0;
         for (std::size_t i = 0; i < per; i++) {
           const std::size_t c =
               channel_of(r, static_cast<std::int64_t>(o), static_cast<std::int64_t>(i));
@@ -274,9 +278,10 @@ class Equaliser {
           of_values += r.squares[o * per + i] * by[c] * by[c];
           seen += power[c] / (by[c] * by[c]);
         }
-        of_weights += std::pow(most / 127, 2) * seen * static_cast<double>(r.each);
+        const double of_weights = std::pow(most / 127, 2) * seen * static_cast<double>(r.each);
+        sum += (of_values * steps_of_values + of_weights) /
+               (12 * r.signal[o] * static_cast<double>(r.signal.size()));
       }
-      sum += (of_values * steps_of_values + of_weights) / (12 * r.signal);
     }
     return sum;
   }
@@ -288,7 +293,8 @@ class Equaliser {
     for (Reader& r : group.readers) {
       if (static_cast<std::size_t>(r.channels) != channels) return {};
       measure(r);
-      if (!(r.signal > 0) || !std::isfinite(r.signal)) return {};
+      if (!std::ranges::all_of(r.signal, [](double x) { return x > 0 && std::isfinite(x); }))
+        return {};
     }
     const std::vector<double> reach = reaches(group, channels),
                               weight = weights_of(group, channels);
@@ -333,7 +339,7 @@ class Equaliser {
       const std::size_t per = static_cast<std::size_t>(r.channels / r.groups);
       for (std::size_t i = 0; i < r.squares.size(); i++)
         out[channel_of(r, static_cast<std::int64_t>(i / per),
-                       static_cast<std::int64_t>(i % per))] += r.squares[i] / r.signal;
+                       static_cast<std::int64_t>(i % per))] += r.squares[i] / r.signal[i / per];
     }
     const double most = *std::ranges::max_element(out);
     for (double& x : out) x = std::sqrt(std::max(x / most, least_reach * least_reach));
