@@ -25,6 +25,11 @@ constexpr float wide_headroom = 2;
 /// Computed weights have zero point 0, which MAC arrays want, unless that would make their steps so
 /// many times as coarse: keys and values of attention lie around zero.
 constexpr float most_coarser = 1.5f;
+/// What is added to scores before a Softmax is a mask if it reaches below this.
+constexpr float mask_below = -500;
+/// A score so far below another of its row has no part in a Softmax of 8 bits: e^-7 is under half
+/// of 1/256.
+constexpr float no_part = 7;
 
 class Quantiser {
  public:
@@ -51,6 +56,7 @@ class Quantiser {
     selection_ = select_nodes(in_, {options_.float_final_probabilities, options_.exclude,
                                     options_.precision, options_.precisions});
     observe();
+    find_masks();
     Groups groups = settle();
     note_types();
     choose(groups);
@@ -88,6 +94,50 @@ class Quantiser {
                few_samples, " are seldom right"));
   }
 
+  /// Add(scores, mask) that only a Softmax reads: the codes are for the scores, and what is masked
+  /// ends at the lowest of them, below all scores. The mask itself need reach no further.
+  void find_masks() {
+    std::vector<std::vector<const Node*>> users(in_.values.size());
+    for (const Node& n : in_.nodes) {
+      for (ValueId v : n.inputs)
+        if (v != no_value) users[index(v)].push_back(&n);
+      for (const Subgraph& s : n.subgraphs)
+        for (ValueId v : s.captures) users[index(v)].push_back(&n);
+    }
+    const auto outside = [&](ValueId v) {
+      return std::ranges::find(in_.outputs, v) != in_.outputs.end();
+    };
+    std::map<ValueId, Range> found;
+    for (const Node& n : in_.nodes) {
+      if (n.op->name != "Add" || outside(n.outputs[0])) continue;
+      const auto& readers = users[index(n.outputs[0])];
+      if (readers.size() != 1 || readers[0]->op->name != "Softmax") continue;
+      for (const std::size_t k : {0u, 1u}) {
+        const auto mask = seen_.find(n.inputs[k]), scores = seen_.find(n.inputs[1 - k]);
+        if (mask == seen_.end() || scores == seen_.end()) continue;
+        const RangeStatistics &m = mask->second, &s = scores->second;
+        if (m.lowest > mask_below || m.not_finite > 0 || s.not_finite > 0 || s.lowest <= mask_below)
+          continue;
+        const float above = std::max(m.highest, 0.0f);
+        found[n.outputs[0]] = {std::min(s.lowest - no_part, 0.0f),
+                               std::max(s.highest + above, 0.0f)};
+        Range& own = found[n.inputs[k]];
+        own.lowest = std::min(own.lowest, s.lowest - s.highest - above - no_part);
+        own.highest = std::max(own.highest, above);
+        masks_[n.outputs[0]] = n.inputs[k];
+      }
+    }
+    // Where something else reads a mask, all of it is wanted.
+    std::erase_if(masks_, [&](const auto& item) {
+      return outside(item.second) ||
+             !std::ranges::all_of(users[index(item.second)], [&](const Node* user) {
+               return user->outputs.size() == 1 && masks_.contains(user->outputs[0]);
+             });
+    });
+    for (const auto& [sum, mask] : masks_)
+      for (ValueId v : {sum, mask}) within_.emplace(v, found.at(v));
+  }
+
   /// Groups for the final selection.
   Groups settle() {
     for (std::size_t i = 0; i < in_.nodes.size(); i++) {
@@ -97,7 +147,7 @@ class Quantiser {
         touched.push_back(in_.nodes[i].inputs[k]);
       for (ValueId v : touched) {
         const auto it = seen_.find(v);
-        if (v == no_value || it == seen_.end()) continue;
+        if (v == no_value || it == seen_.end() || within_.contains(v)) continue;
         const RangeStatistics& s = it->second;
         if (s.not_finite == 0 && s.lowest >= -largest_sensible && s.highest <= largest_sensible)
           continue;
@@ -147,6 +197,11 @@ class Quantiser {
     return {};
   }
 
+  /// A mask, or a sum with one, that shares its scale with nothing else.
+  bool masked(const std::vector<ValueId>& values) const {
+    return values.size() == 1 && within_.contains(values.front());
+  }
+
   /// A move's output holds numbers that were counted at its input, unless it reaches further: Pad
   /// fills with a number of its own.
   bool repeats_its_input(ValueId v) const {
@@ -164,7 +219,8 @@ class Quantiser {
     std::map<ValueId, Histogram> of_group;    // merged
     for (const auto& [group, values] : members) {
       const RangeStatistics s = joined_statistics(values, seen_);
-      const bool fixed = known_range(values, s).has_value() || !calibrator_.needs_counts ||
+      const bool fixed = known_range(values, s).has_value() || masked(values) ||
+                         !calibrator_.needs_counts ||
                          std::ranges::any_of(values, [&](ValueId v) { return is_input(v); });
       for (ValueId v : values)
         if (!fixed && in_.def(v) && seen_.contains(v) && !repeats_its_input(v))
@@ -196,11 +252,14 @@ class Quantiser {
       q = known_range_scale(*known, dtype);
       record.method = "known range";
     } else {
-      Range range =
-          histogram ? calibrator_.choose(*histogram, codes.highest - codes.lowest + 1) : s.range();
+      Range range = masked(values) ? within_.at(values.front())
+                    : histogram ? calibrator_.choose(*histogram, codes.highest - codes.lowest + 1)
+                                : s.range();
       if (size_bytes(dtype) > 1 && !in_.constant(group))
         range = {range.lowest * wide_headroom, range.highest * wide_headroom};
-      record.method = histogram ? std::string(calibrator_.name) : "min_max";
+      record.method = masked(values) ? "additive mask"
+                      : histogram    ? std::string(calibrator_.name)
+                                     : "min_max";
       const ScaleAndZero around_zero = symmetric_scale(range, dtype);
       const bool weights =
           std::ranges::any_of(values, [&](ValueId v) { return computed_weights_.contains(v); });
@@ -528,6 +587,8 @@ class Quantiser {
   std::map<ValueId, std::set<DType>> types_;
   std::map<ValueId, DType> made_;  // by integer nodes
   std::map<Coded, ScaleAndZero> scales_;
+  std::map<ValueId, ValueId> masks_;  // by sum
+  std::map<ValueId, Range> within_;   // of masks and sums with one
   std::set<ValueId> checked_;
   std::set<ValueId> computed_weights_;  // second operands of products
   std::map<ValueId, ValueRecord> records_;
