@@ -110,7 +110,7 @@ def show(target, models):
             if other is None:
                 line += f"{'?':>16}"
                 continue
-            log.append([a / b for a, b in zip(other, now)])
+            log.append([a / b if b > 0 else 0 for a, b in zip(other, now)])
             line += shown(log[-1])
         print(line, flush=True)
     means = [[mean(column) for column in zip(*log)] or [0, 0] for log in logs]
