@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "base/error.hpp"
 #include "ir/op.hpp"
@@ -41,14 +42,14 @@ struct Group {
 
 class Equaliser {
  public:
-  explicit Equaliser(const Graph& g) : g_(g) {
-    parent_.resize(g.values.size());
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-    axis_.assign(g.values.size(), -1);
-    fixed_.assign(g.values.size(), false);
-  }
+  explicit Equaliser(const Graph& g) : g_(g) {}
 
   Graph run(const Calibration& calibration, std::vector<Equalised>& told) {
+    split_norms();
+    parent_.resize(g_.values.size());
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+    axis_.assign(g_.values.size(), -1);
+    fixed_.assign(g_.values.size(), false);
     connect();
     std::map<std::size_t, Group> groups = gather();
     std::map<ValueId, int> watched;
@@ -59,7 +60,8 @@ class Equaliser {
       std::optional<Equalised> done = equalise(group);
       if (done) told.push_back(std::move(*done));
     }
-    return told.empty() ? g_ : tidy(g_);
+    unite_norms();
+    return tidy(g_);
   }
 
  private:
@@ -212,6 +214,44 @@ class Equaliser {
     for (auto& [r, group] : all)
       for (ValueId v : group.values) axis_[index(v)] = axis.at(r);
     return all;
+  }
+
+  // ---- norms
+  /// A LayerNormalization that products read and a residual sum as well is computed twice, so that
+  /// the products have channels of their own: two passes over its input, where the sum fixes all.
+  void split_norms() {
+    std::vector<std::vector<std::size_t>> products(g_.values.size()), others(g_.values.size());
+    for (std::size_t i = 0; i < g_.nodes.size(); i++) {
+      const std::optional<Reader> r = product(i);
+      for (std::size_t k = 0; k < g_.nodes[i].inputs.size(); k++)
+        if (const ValueId v = g_.nodes[i].inputs[k]; v != no_value)
+          (r && k == 0 ? products : others)[index(v)].push_back(i);
+    }
+    const std::size_t count = g_.nodes.size();
+    for (std::size_t i = 0; i < count; i++) {
+      const Node n = g_.nodes[i];
+      if (n.op->name != "LayerNormalization" || n.outputs.size() != 1) continue;
+      const ValueId v = n.outputs[0];
+      const bool output = std::ranges::find(g_.outputs, v) != g_.outputs.end();
+      if (products[index(v)].empty() || (others[index(v)].empty() && !output)) continue;
+      Node again = n;
+      const ValueId to = g_.add_value(str(g_[v].name, "_for_products"), g_[v].type);
+      again.outputs = {to};
+      g_[to].def = static_cast<int>(g_.nodes.size());
+      g_.nodes.push_back(std::move(again));
+      for (const std::size_t p : products[index(v)]) g_.nodes[p].inputs[0] = to;
+      twice_.push_back({to, v});
+    }
+    if (!twice_.empty()) sort_nodes(g_);
+  }
+  /// Those that gained nothing are one again.
+  void unite_norms() {
+    std::map<ValueId, ValueId> back;
+    for (const auto& [to, from] : twice_)
+      if (!divided_.contains(to)) back[to] = from;
+    for (Node& n : g_.nodes)
+      for (ValueId& v : n.inputs)
+        if (const auto at = back.find(v); at != back.end()) v = at->second;
   }
 
   // ---- noise
@@ -380,6 +420,7 @@ class Equaliser {
               w = static_cast<float>(static_cast<double>(w) * by[channel_of(r, o, c)]);
             }
       });
+    divided_.insert(group.values.begin(), group.values.end());
     // Later groups see the channels as they are now.
     for (ValueId v : group.values) {
       ChannelStatistics& s = statistics_.at(v);
@@ -392,6 +433,8 @@ class Equaliser {
   }
 
   Graph g_;
+  std::vector<std::pair<ValueId, ValueId>> twice_;  // values of norms for products, and the others
+  std::set<ValueId> divided_;
   std::vector<std::size_t> parent_;  // by value: those of one group
   std::vector<int> axis_;            // by value: of its channels, -1: nobody said
   std::vector<bool> fixed_;          // by root: cannot be divided

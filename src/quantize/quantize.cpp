@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "ir/recode.hpp"
 #include "quantize/groups.hpp"
+#include "quantize/mixed.hpp"
 #include "quantize/prepare.hpp"
 #include "tensor/quant.hpp"
 
@@ -30,6 +31,8 @@ constexpr float mask_below = -500;
 /// A score so far below another of its row has no part in a Softmax of 8 bits: e^-7 is under half
 /// of 1/256.
 constexpr float no_part = 7;
+/// Channels with less than this part of the strongest one's squares count as if they had so much.
+constexpr double least_part = 1e-6;
 
 class Quantiser {
  public:
@@ -60,6 +63,7 @@ class Quantiser {
     Groups groups = settle();
     note_types();
     choose(groups);
+    if (options_.measure_noise) measure_noise();
     absorb_clamps();
     observe_inputs_of_weights();
     Graph out = build();
@@ -279,6 +283,42 @@ class Quantiser {
       if (v != values.front()) record.method = "same as " + in_[values.front()].name;
       const auto made = made_.find(v);
       if (made == made_.end() || made->second == dtype) records_[v] = record;
+    }
+  }
+
+  /// What rounding to the codes that a value has does to the mean channel.
+  void measure_noise() {
+    std::map<ValueId, int> axes;
+    const auto watch = [&](ValueId v) {
+      const int rank = in_[v].type.ranked ? in_[v].type.rank() : 0;
+      if (rank > 0 && !in_.constant(v)) axes[v] = rank >= 4 ? 1 : rank - 1;
+    };
+    for (std::size_t i = 0; i < in_.nodes.size(); i++) {
+      if (!selection_.integer(i)) continue;
+      for (std::size_t k : data_inputs(in_, in_.nodes[i])) watch(in_.nodes[i].inputs[k]);
+      watch(in_.nodes[i].outputs[0]);
+    }
+    const auto statistics = observe_channels(in_, calibration_, axes);
+    const auto of = [&](ValueId v, DType t) {
+      const auto at = statistics.find(v);
+      const auto q = scales_.find({v, t});
+      if (at == statistics.end() || q == scales_.end()) return 0.0;
+      const std::vector<double>& squares = at->second.mean_square;
+      const double most = *std::ranges::max_element(squares);
+      double sum = 0;
+      for (double x : squares) sum += 1 / std::max({x, least_part * most, 1e-60});
+      const auto step = static_cast<double>(q->second.scale);
+      return step * step / 12 * sum / static_cast<double>(squares.size());
+    };
+    for (std::size_t i = 0; i < in_.nodes.size(); i++) {
+      const Node& n = in_.nodes[i];
+      if (!selection_.integer(i) || n.op->quant == Quant::same) continue;
+      double noise = of(n.outputs[0], type_of_node(n));
+      for (std::size_t k : data_inputs(in_, n)) {
+        const Node* def = in_.def(n.inputs[k]);
+        if (!def || !selected(*def)) noise = std::max(noise, of(n.inputs[k], type_of_node(n)));
+      }
+      report_.noise.push_back({in_[n.outputs[0]].name, noise});
     }
   }
 
@@ -604,7 +644,20 @@ class Quantiser {
 Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOptions& options,
                QuantizeReport* report) {
   QuantizeReport local;
-  return Quantiser(g, calibration, options, report ? *report : local).run();
+  QuantizeReport& to = report ? *report : local;
+  if (options.min_sqnr_db <= 0) return Quantiser(g, calibration, options, to).run();
+  QuantizeOptions chosen = options;
+  to.mixed.emplace();
+  chosen.precisions = choose_wide(g, calibration, options, *to.mixed);
+  chosen.precisions.insert(chosen.precisions.end(), options.precisions.begin(),
+                           options.precisions.end());
+  Graph out = Quantiser(g, calibration, chosen, to).run();
+  if (to.mixed->after_db < options.min_sqnr_db)
+    to.warnings.push_back(str("outputs come within ", std::lround(to.mixed->after_db),
+                              " dB of float's with 16-bit activations in all ", to.mixed->nodes,
+                              " nodes, not ", options.min_sqnr_db,
+                              "; --precision int16x16 gives weights 16 bits as well"));
+  return out;
 }
 
 }  // namespace longshore

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ struct QuantizeOptions {
   Rounding rounding = Rounding::f32_even;
   Precision precision = Precision::w8a8;  // an integer one, of all nodes but those named below
   std::vector<NodePrecision> precisions;  // the last that names a node holds; f32: it stays float
+  /// Above 0: as many nodes get 16-bit activations (w8a16) as the outputs of calibration samples
+  /// need to be within so many decibels of float's. Nodes named above keep their precision.
+  double min_sqnr_db = 0;
+  bool measure_noise = false;  // the report says what the codes do to each node
   /// Nodes that stay float: a node's name, the name of one of its outputs, or an operator.
   std::vector<std::string> exclude;
 };
@@ -46,11 +51,27 @@ struct FloatNode {
   FloatReason reason;
 };
 
+/// What codes do to a node: the mean, over the channels of what it makes and of what only it has
+/// codes of, of the expected squares of rounding errors, in parts of the squares of the numbers.
+struct NodeNoise {
+  std::string output;
+  double noise = 0;
+};
+
+/// What min_sqnr_db came to: of the output that fares worst, over the samples that were compared.
+struct Mixed {
+  double wanted_db = 0, before_db = 0, after_db = 0;
+  double all_db = 0;                // with 16 bits everywhere, where 8 are not enough
+  std::size_t nodes = 0, wide = 0;  // that compute in codes; of these with 16-bit activations
+};
+
 /// Everything that quantize decided.
 struct QuantizeReport {
   std::size_t samples = 0;
   std::vector<Unreadable> unreadable;
   std::vector<Equalised> equalised;
+  std::vector<NodeNoise> noise;  // with measure_noise
+  std::optional<Mixed> mixed;    // with min_sqnr_db
   std::vector<ValueRecord> values;
   std::vector<FloatNode> float_nodes;
   std::size_t quantised_nodes = 0;

@@ -23,6 +23,11 @@ std::string print(const QuantizeReport& r) {
         "equalised: channels of '{}' and {} more, divided by {:.3g} to {:.3g}; "
         "expected noise {:.1f} dB lower\n",
         e.name, e.values - 1, e.least, e.most, -10 * std::log10(e.noise));
+  if (r.mixed)
+    out += fmt::format(
+        "16-bit activations in {} of {} nodes: {:.1f} dB of float where {:.1f} were "
+        "wanted, {:.1f} without\n",
+        r.mixed->wide, r.mixed->nodes, r.mixed->after_db, r.mixed->wanted_db, r.mixed->before_db);
   constexpr std::string_view kinds[] = {"activation", "constant", "weights", "bias"};
   out += fmt::format("{:<10} {:<4} {:<32} {:>24} {:>24} {:>12} {:>5}  {}\n", "kind", "type",
                      "value", "observed", "chosen", "scale", "zero", "method");

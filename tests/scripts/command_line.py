@@ -589,6 +589,11 @@ def test_calibration(here):
         check.refuses(f"calibration with {value}", cli.run("build", file, "--target", NPU, "--calibrate", folder, "-o", here / "x.lsb"),
                       ["b.npy", "element 66", "'x'"])
         check.that(not (here / "x.lsb").exists(), f"no bundle after {value}")
+    told = as_json(cli.run("build", file, "--target", NPU, "--min-sqnr", "45", "--json"))["mixed"]
+    check.that(told["wide"] > 0 and told["after_db"] >= 45 > told["before_db"], "--min-sqnr widens what it must", told)
+    answers("and says so", cli.run("build", file, "--target", NPU, "--min-sqnr", "45"), ["16 bits in", "45.0 wanted"])
+    check.refuses("--min-sqnr of nothing", cli.run("build", file, "--target", NPU, "--min-sqnr", "much"), ["--min-sqnr", "much"], code=64)
+    answers("--min-sqnr of what stays float", cli.run("run", file, "--min-sqnr", "45"), err=["--min-sqnr changes nothing"])
     # Sixteen samples of 120 MB would not fit.
     one = model(here / "one.onnx", [helper.make_node("Relu", ["x"], ["y"])], shape=("N",))
 

@@ -195,6 +195,12 @@ void add_calibrate_options(CommandLine& app, CalibrateOptions& o) {
          "NAME=int8, NAME=int16 or NAME=int16x16: of a node, an output's node or an operator")
       .one_at_a_time()
       .group(group);
+  app.add_option(
+         "--min-sqnr", o.quantize.min_sqnr_db,
+         "DB: 16-bit activations for as few nodes as the outputs of calibration samples need "
+         "to come within so many decibels of float's")
+      .range(0.0, 200.0)
+      .group(group);
 }
 
 void add_precision_option(CommandLine& app, CalibrateOptions& o) {
@@ -287,6 +293,7 @@ void warn_of_unused(const CalibrateOptions& o, const compile::Compiled& c) {
   if (o.rounding) warn(str("--rounding changes nothing: ", why));
   if (!o.precision.empty()) warn(str("--precision changes nothing: ", why));
   if (!o.node_precisions.empty()) warn(str("--node-precision changes nothing: ", why));
+  if (o.quantize.min_sqnr_db > 0) warn(str("--min-sqnr changes nothing: ", why));
 }
 
 }  // namespace longshore
