@@ -163,6 +163,40 @@ TEST(Equalise, LayerNormalizationBeforeProducts) {
   expect_repaired(plain, pulled, 1);
 }
 
+// A residual sum wants the norm as it is: the products get one of their own, where that gains.
+TEST(Equalise, NormsAreComputedTwiceBesideASum) {
+  const Graph plain = weighted(R"((x: f32[1,5,8]) {
+    scale = f32[8]{1}
+    bias = f32[8]{1}
+    q = f32[8,8]{1}
+    n: f32[1,5,8] = LayerNormalization(x, scale, bias, axis=-1)
+    a: f32[1,5,8] = MatMul(n, q)
+    y: f32[1,5,8] = Add(a, n) return y })");
+  const auto norms = [](const Graph& g) {
+    return std::ranges::count_if(g.nodes,
+                                 [](const Node& n) { return n.op->name == "LayerNormalization"; });
+  };
+  const auto equalised = [&](const Graph& g) {
+    std::vector<Equalised> told;
+    const Graph out = equalise(g, calibration_from(samples(g, 16)), told);
+    EXPECT_EQ(norms(out), 1 + static_cast<std::ptrdiff_t>(told.size()));
+    EXPECT_GT(sqnr(g, out), 100);
+    return norms(out);
+  };
+  Graph pulled = plain, even = plain;
+  const std::vector<int> outliers = {0, 6, 0, 0, 7, 0, 0, 5};
+  scale(pulled, "scale", 0, outliers);
+  scale(pulled, "bias", 0, outliers);
+  scale(pulled, "q", 0, negative(outliers));
+  EXPECT_EQ(equalised(pulled), 2);
+  for (Value& v : even.values)  // nothing to gain
+    if (v.name == "scale")
+      v.constant = make_floats(v.constant.shape, std::vector<float>(8, 1.0f));
+    else if (v.name == "bias")
+      v.constant = make_floats(v.constant.shape, std::vector<float>(8, 0.0f));
+  EXPECT_EQ(equalised(even), 1);
+}
+
 /// Whether the graph with channels of `w` pulled apart is left as it is.
 void expect_left_alone(const std::string& text) {
   Graph g = weighted(text);
