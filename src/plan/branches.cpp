@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "plan/stages.hpp"
 
@@ -185,7 +186,7 @@ class Brancher {
       ready = std::max(ready, done[v] + handed_over);
     }
     if (!unit.npu) return {std::max(ready, free[cores_]), cores_};
-    const auto cores = std::ranges::subrange(free.begin(), free.begin() + cores_);
+    const std::span<const double> cores = std::span(free).first(cores_);
     if (unit.all_cores) return {std::max(ready, *std::ranges::max_element(cores)), 0};
     // Where the last of what it reads was made, if that is not busy: cores need not tell each
     // other.
