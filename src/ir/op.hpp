@@ -82,6 +82,19 @@ enum class Quant : std::uint8_t {
   recode,   // changes nothing but the representation: Quantize, Dequantize, Requantize
 };
 
+/// What becomes of the channels of an operator's data: quantize divides them by numbers of their
+/// own where the weights before and behind take that back.
+enum class Channels : std::uint8_t {
+  mixed,        // anything
+  scales,       // a multiple of a channel, above zero, gives that multiple of it
+  flattens,     // scales, where nothing but channels is left to be put in a row
+  sums,         // scales, where all inputs have that multiple; the inputs are added
+  differences,  // the same; the second is taken from the first
+  convolution,  // those of axis 1 are multiplied by weights [outputs, inputs / groups, ...]
+  product,      // those of the last axis are multiplied by weights of rank 2
+  normalised,   // those of the last axis get a factor (input 1) and a summand (input 2) each
+};
+
 /// One operator: everything that the toolchain knows about it. One file in src/ops defines one.
 struct OpDef {
   std::string_view name;
@@ -102,6 +115,9 @@ struct OpDef {
   /// Multiply-accumulates of one run; null: none. Types are fully known.
   std::int64_t (*macs)(const NodeTypes&) = nullptr;
   Quant quant = Quant::none;
+  Channels channels = Channels::mixed;
+  /// What lies far below the greatest number of its row has no part in the output, as in a softmax.
+  bool ignores_low = false;
   /// Of Quant::table: it has jumps, poles or a vertical tangent, so that no straight line over 128
   /// codes of 16 bits comes near it: those are computed one by one, not by interpolation.
   bool steep = false;

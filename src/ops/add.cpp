@@ -14,6 +14,7 @@ extern constinit const OpDef definition = {
     .eval = eval_binary<NumberTypes, [](auto a, auto b) { return wrapping_add(a, b); }>,
     .facts = facts_rank,
     .quant = Quant::rescale,
+    .channels = Channels::sums,
     .first_dim = first_dim_of_broadcast,
     .form =
         [](const NodeTypes&) { return FormSpec{.form = "eltwise", .function = "add", .other = 1}; },

@@ -83,6 +83,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval_codes,
     .facts = pool_facts,
     .quant = Quant::integer,
+    .channels = Channels::scales,
     .form = form,
     .examples = {"(x: f32[1,2,7,5]) { y = AveragePool(x, kernel_shape=[3,2], strides=[2,2], "
                  "pads=[1,1,0,0], "

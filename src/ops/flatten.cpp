@@ -56,6 +56,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval,
     .facts = tensor_facts,
     .quant = Quant::same,
+    .channels = Channels::flattens,
     .form = view_form,
     .view = true,
     .examples = {"(x: f32[N,3,4]) { y = Flatten(x) return y }",

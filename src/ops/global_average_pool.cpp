@@ -44,6 +44,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval_codes,
     .facts = global_pool_facts,
     .quant = Quant::integer,
+    .channels = Channels::scales,
     .form =
         [](const NodeTypes&) { return FormSpec{.form = "reduce", .function = "mean", .axis = 1}; },
     .examples = {"(x: f32[N,3,4,5]) { y = GlobalAveragePool(x) return y }",

@@ -48,6 +48,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval_codes,
     .facts = global_pool_facts,
     .quant = Quant::same,
+    .channels = Channels::scales,
     .form = form,
     .examples =
         {"(x: f32[N,3,4,5]) { y = GlobalMaxPool(x) return y }",

@@ -14,6 +14,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval_copy,
     .facts = facts_rank,
     .quant = Quant::same,
+    .channels = Channels::scales,
     .form = view_form,
     .view = true,
     .examples = {"(x: f32[2,3]) { y = Identity(x) return y }",

@@ -88,6 +88,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval_quantised,
     .facts = norm_facts,
     .quant = Quant::integer,
+    .channels = Channels::normalised,
     .form = [](const NodeTypes& n) { return norm_form(n, "layer", 2); },
     .examples =
         {"(x: f32[2,3,8], s: f32[8], b: f32[8]) { y = LayerNormalization(x, s, b) return y }",

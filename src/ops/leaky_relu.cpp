@@ -22,6 +22,7 @@ extern constinit const OpDef definition = {
     .eval = eval,
     .facts = facts_rank,
     .quant = Quant::table,
+    .channels = Channels::scales,
     .activation = activation_with_attributes<Activation{.kind = Activation::Kind::leaky_relu,
                                                         .alpha = 0.01f}>,
     .form = table_form,

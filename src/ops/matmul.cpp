@@ -98,6 +98,7 @@ extern constinit const OpDef definition = {
     .facts = facts,
     .macs = macs,
     .quant = Quant::integer,
+    .channels = Channels::product,
     .weight_axis =
         [](const NodeTypes& n) { return n.input(1).rank() < 2 ? -1 : n.input(1).rank() - 1; },
     .fused = fused,

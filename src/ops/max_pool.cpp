@@ -89,6 +89,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval,
     .facts = pool_facts,
     .quant = Quant::same,
+    .channels = Channels::scales,
     .form = form,
     .examples =
         {"(x: f32[N,2,7,5]) { y, i = MaxPool(x, kernel_shape=[3,2], strides=[2,1], pads=[1,0,0,1], "

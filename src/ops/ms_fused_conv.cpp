@@ -56,6 +56,7 @@ extern constinit const OpDef definition = {
     .facts = facts,
     .macs = macs,
     .quant = Quant::integer,
+    .channels = Channels::convolution,
     .weight_axis = [](const NodeTypes&) { return 0; },
     .fused =
         [](const NodeTypes& n) {

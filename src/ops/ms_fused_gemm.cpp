@@ -36,6 +36,7 @@ extern constinit const OpDef definition = {
     .facts = facts_gemm,
     .macs = macs_gemm,
     .quant = Quant::integer,
+    .channels = Channels::product,
     .weight_axis =
         [](const NodeTypes& n) { return n.node.attributes.integer("transB") != 0 ? 0 : 1; },
     .fused =

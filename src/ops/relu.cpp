@@ -12,6 +12,7 @@ extern constinit const OpDef definition = {
     .infer = infer_same,
     .eval = eval_unary<NumberTypes, [](auto x) { return x < 0 ? decltype(x){0} : x; }>,
     .quant = Quant::table,
+    .channels = Channels::scales,
     .activation = activation_with_attributes<Activation{.kind = Activation::Kind::clamp, .low = 0}>,
     .form = table_form,
     .elementwise = true,

@@ -90,6 +90,7 @@ extern constinit const OpDef definition = {
     .eval_quantised = eval_quantised,
     .facts = facts,
     .quant = Quant::integer,
+    .ignores_low = true,
     .lowest = 0,
     .highest = 1,
     .form =

@@ -85,9 +85,6 @@ class Equaliser {
     own = axis;
   }
 
-  static bool is(const Node& n, std::initializer_list<std::string_view> names) {
-    return std::ranges::find(names, n.op->name) != names.end();
-  }
   int rank(ValueId v) const { return g_[v].type.ranked ? g_[v].type.rank() : -1; }
 
   /// The same for x and a multiple of x that is above zero.
@@ -101,7 +98,8 @@ class Equaliser {
   /// A product with constant weights of rank 2, or a convolution; nothing for others.
   std::optional<Reader> product(std::size_t i) const {
     const Node& n = g_.nodes[i];
-    if (!is(n, {"Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul"})) return {};
+    const bool conv = n.op->channels == Channels::convolution;
+    if (!conv && n.op->channels != Channels::product) return {};
     const auto slot = n.op->schema.weights();
     const Tensor* w = slot ? g_.constant(n.input(*slot)) : nullptr;
     if (w == nullptr || w->dtype != DType::f32 || n.inputs.empty() || rank(n.inputs[0]) < 2 ||
@@ -110,7 +108,6 @@ class Equaliser {
     Reader r;
     r.node = i;
     r.data = n.inputs[0];
-    const bool conv = is(n, {"Conv", "FusedConv"});
     r.groups = conv ? n.attributes.integer("group", 1) : 1;
     const int out_axis = n.op->weight_axis({n, g_});
     if (conv ? w->shape.rank < 3 || out_axis != 0
@@ -126,7 +123,7 @@ class Equaliser {
   }
   /// Of the data and the result of a product.
   int data_axis(const Node& n) const {
-    return is(n, {"Conv", "FusedConv"}) ? 1 : rank(n.inputs[0]) - 1;
+    return n.op->channels == Channels::convolution ? 1 : rank(n.inputs[0]) - 1;
   }
 
   void connect() {
@@ -154,10 +151,10 @@ class Equaliser {
       if (n.attributes.has("alpha") && n.attributes.real("alpha", 1) != 1) fix(to);
       if (n.attributes.has("beta") && n.attributes.real("beta", 1) != 1) fix(to);
       along(r->data, data_axis(n));
-      along(to, is(n, {"Conv", "FusedConv"}) ? 1 : rank(to) - 1);
+      along(to, n.op->channels == Channels::convolution ? 1 : rank(to) - 1);
       return;
     }
-    if (n.op->name == "LayerNormalization" && rank(to) >= 2) {
+    if (n.op->channels == Channels::normalised && rank(to) >= 2) {
       fix(n.inputs[0]);
       const std::int64_t axis = n.attributes.integer("axis", -1);
       const bool last = axis == -1 || axis == rank(to) - 1;
@@ -166,12 +163,11 @@ class Equaliser {
       along(to, rank(to) - 1);
       return;
     }
-    if (is(n, {"Relu", "LeakyRelu", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
-               "Identity"}))
+    if (n.op->channels == Channels::scales) return join(n.inputs[0], to);
+    if (n.op->channels == Channels::flattens && pixels_gone(n.inputs[0]) && rank(to) == 2)
       return join(n.inputs[0], to);
-    if (n.op->name == "Flatten" && pixels_gone(n.inputs[0]) && rank(to) == 2)
-      return join(n.inputs[0], to);
-    if (is(n, {"Add", "Sub"}) && alike(n.inputs[0], n.inputs[1]))
+    if ((n.op->channels == Channels::sums || n.op->channels == Channels::differences) &&
+        alike(n.inputs[0], n.inputs[1]))
       return join(n.inputs[0], to), join(n.inputs[1], to);
     fix_all();
   }
@@ -204,7 +200,7 @@ class Equaliser {
       const Node& n = g_.nodes[i];
       const std::optional<Reader> r = product(i);
       if (r && g_[r->data].def >= 0) all[root(index(r->data))].readers.push_back(*r);
-      if ((r || n.op->name == "LayerNormalization") && n.outputs[0] != no_value)
+      if ((r || n.op->channels == Channels::normalised) && n.outputs[0] != no_value)
         all[root(index(n.outputs[0]))].makers.push_back(i);
     }
     std::erase_if(all, [&](const auto& item) {
@@ -230,7 +226,7 @@ class Equaliser {
     const std::size_t count = g_.nodes.size();
     for (std::size_t i = 0; i < count; i++) {
       const Node n = g_.nodes[i];
-      if (n.op->name != "LayerNormalization" || n.outputs.size() != 1) continue;
+      if (n.op->channels != Channels::normalised || n.outputs.size() != 1) continue;
       const ValueId v = n.outputs[0];
       const bool output = std::ranges::find(g_.outputs, v) != g_.outputs.end();
       if (products[index(v)].empty() || (others[index(v)].empty() && !output)) continue;

@@ -113,9 +113,9 @@ class Quantiser {
     };
     std::map<ValueId, Range> found;
     for (const Node& n : in_.nodes) {
-      if (n.op->name != "Add" || outside(n.outputs[0])) continue;
+      if (n.op->channels != Channels::sums || outside(n.outputs[0])) continue;
       const auto& readers = users[index(n.outputs[0])];
-      if (readers.size() != 1 || readers[0]->op->name != "Softmax") continue;
+      if (readers.size() != 1 || !readers[0]->op->ignores_low) continue;
       for (const std::size_t k : {0u, 1u}) {
         const auto mask = seen_.find(n.inputs[k]), scores = seen_.find(n.inputs[1 - k]);
         if (mask == seen_.end() || scores == seen_.end()) continue;
