@@ -54,15 +54,13 @@ extern constinit const Story story_alignment_copies = {
     .claim = "Copies that bring channels to the alignment take a third of the time",
     .why =
         "An array reads channels that begin at multiples of 16. Where a runtime wants whole "
-        "multiples "
-        "in memory, 24 channels are copied to 32 before each layer that reads them, which is a "
-        "pass "
-        "over memory; a DMA that leaves gaps makes the same in SRAM for nothing, as ours does. The "
-        "copies here are Pads that are written out. That a third goes there is repeated by "
-        "engineers, of no net in particular: 1.5, give or take a tenth. The blocks are the first "
-        "of EfficientNetV2-S; of other layers it is a fifth or more than a half. Each layer "
-        "goes through memory, as in NVDLA. Control: cascades, in which copies never leave the "
-        "SRAM.",
+        "multiples in memory, 24 channels are copied to 32 before each layer that reads them, "
+        "which is a pass over memory; a DMA that leaves gaps makes the same in SRAM for nothing, "
+        "as ours does. The copies here are Pads that are written out. That a third goes there is "
+        "repeated by engineers, of no net in particular: 1.5, give or take a tenth. The blocks "
+        "are the first of EfficientNetV2-S; of other layers it is a fifth or more than a half. "
+        "Each layer goes through memory, as in NVDLA. Control: cascades, in which copies never "
+        "leave the SRAM.",
     .tell = tell,
 };
 

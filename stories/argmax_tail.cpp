@@ -46,16 +46,13 @@ extern constinit const Story story_argmax_tail = {
     .name = "argmax-tail",
     .claim = "A tail of ArgMax takes 12 ms on the NPU, 4 ms on the CPU",
     .why =
-        "The greatest score of a pixel is wanted. Its scores lie side by side, as channels do, and "
-        "a "
-        "window over them wants each apart: the DMA gathers bytes one by one, where the CPU reads "
-        "on. "
-        "12 and 4 ms are repeated by engineers, without sizes; three times, give or take a fifth. "
-        "No form does ArgMax or the suppression of boxes, so that MaxPools over 21 classes stand "
-        "for "
-        "it, 512 x 512 pixels as of DeepLabV3. The time is what the program takes beyond the "
-        "convolution before, handing over included. Control: Softmax, which walks scores as they "
-        "lie.",
+        "The greatest score of a pixel is wanted. Its scores lie side by side, as channels do, "
+        "and a window over them wants each apart: the DMA gathers bytes one by one, where the "
+        "CPU reads on. 12 and 4 ms are repeated by engineers, without sizes; three times, give "
+        "or take a fifth. No form does ArgMax or the suppression of boxes, so that MaxPools over "
+        "21 classes stand for it, 512 x 512 pixels as of DeepLabV3. The time is what the program "
+        "takes beyond the convolution before, handing over included. Control: Softmax, which "
+        "walks scores as they lie.",
     .tell = tell,
     .amiss =
         "The CPU's 4 ms are there, and it is the faster; but the NPU gathers 5.5 million bytes at "

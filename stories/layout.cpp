@@ -30,15 +30,14 @@ extern constinit const Story story_layout = {
     .name = "layout",
     .claim = "Transposes that stay copies eat a third of the time of a transformer's block",
     .why =
-        "A Transpose gives no new numbers: the DMA can walk the old ones in another order, and the "
-        "heads of attention then cost nothing. Where a runtime keeps the layout that the model "
-        "says, each is a pass over memory, byte by byte where the innermost dim is another one: "
-        "that of the keys, and by our order of axes that of the values too. "
-        "Here the copies are those that memory must have, since they are outputs too. That a third "
-        "goes there is repeated by engineers, of no net in particular: 1.5, give or take a tenth. "
-        "The block is one of ViT-tiny; the larger the products, the smaller the share: of "
-        "BERT-base about a fifth. Control: outputs of as many bytes that stand before the "
-        "Transposes.",
+        "A Transpose gives no new numbers: the DMA can walk the old ones in another order, and "
+        "the heads of attention then cost nothing. Where a runtime keeps the layout that the "
+        "model says, each is a pass over memory, byte by byte where the innermost dim is another "
+        "one: that of the keys, and by our order of axes that of the values too. Here the copies "
+        "are those that memory must have, since they are outputs too. That a third goes there is "
+        "repeated by engineers, of no net in particular: 1.5, give or take a tenth. The block is "
+        "one of ViT-tiny; the larger the products, the smaller the share: of BERT-base about a "
+        "fifth. Control: outputs of as many bytes that stand before the Transposes.",
     .tell = tell,
 };
 

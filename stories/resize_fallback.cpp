@@ -39,11 +39,10 @@ extern constinit const Story story_resize_fallback = {
     .claim = "A Resize that falls back adds 20 to 150 ms to a net that takes 25 ms without",
     .why =
         "What the NPU does not take ends a segment: the CPU waits for the NPU, resizes, and what "
-        "it "
-        "made lies in planes, which the NPU gathers byte by byte. 20 to 150 ms and 25 ms are "
+        "it made lies in planes, which the NPU gathers byte by byte. 20 to 150 ms and 25 ms are "
         "repeated by engineers, without net or kernel; as ratios 1.8 to 7. The net is YOLOv5s of "
-        "640 x 640 pixels, for which 20.7 ms are published of an RK3588 (rknn_model_zoo). Control: "
-        "a CPU and handing over at no cost, which leaves the gathering.",
+        "640 x 640 pixels, for which 20.7 ms are published of an RK3588 (rknn_model_zoo). "
+        "Control: a CPU and handing over at no cost, which leaves the gathering.",
     .tell = tell,
     .amiss =
         "Both Resizes make 1.2 million elements. 20 ms would be 16 ns for each, where the target "

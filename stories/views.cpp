@@ -37,13 +37,12 @@ extern constinit const Story story_views = {
     .claim = "Reshapes and Transposes that break a segment double the time against views",
     .why =
         "The NPU walks a view of what is in memory already. A runtime whose NPU cannot ends a "
-        "segment "
-        "before each Reshape and Transpose of attention and begins one behind it: a job is "
-        "submitted, an interrupt taken, caches are cleaned, and the CPU copies. All other nodes "
-        "stay on the NPU, as a delegate leaves them; placement by price would take neighbours "
-        "along. "
-        "Twice the time is repeated by engineers, here give or take 15 %. Control: a CPU and "
-        "handing over at no cost, which leaves what the NPU reads and writes more.",
+        "segment before each Reshape and Transpose of attention and begins one behind it: a job "
+        "is submitted, an interrupt taken, caches are cleaned, and the CPU copies. All other "
+        "nodes stay on the NPU, as a delegate leaves them; placement by price would take "
+        "neighbours along. Twice the time is repeated by engineers, here give or take 15 %. "
+        "Control: a CPU and handing over at no cost, which leaves what the NPU reads and writes "
+        "more.",
     .tell = tell,
 };
 
