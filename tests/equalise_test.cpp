@@ -226,6 +226,25 @@ TEST(Equalise, LeavesWhatOthersSee) {
     y: f32[1,6,8,8] = Conv(s, v, pads=[1,1,1,1]) return y })");  // an input is added
 }
 
+// A bias that is one number for all channels cannot be divided channel by channel, and a residual
+// that a fused convolution adds is none of its weights.
+TEST(Equalise, LeavesWhatIsNotByChannel) {
+  expect_left_alone(R"((x: f32[4,8]) {
+    w = f32[8,8]{1}
+    b = f32[1]{1}
+    v = f32[6,8]{1}
+    c: f32[4,8] = Gemm(x, w, b, transB=1)
+    y: f32[4,6] = Gemm(c, v, transB=1) return y })");
+  expect_left_alone(R"((x: f32[1,8,6,6]) {
+    w = f32[8,8,1,1]{1}
+    u = f32[8,8,1,1]{1}
+    bias = f32[8]{1}
+    v = f32[6,8,1,1]{1}
+    c: f32[1,8,6,6] = Conv(x, w)
+    d: f32[1,8,6,6] = com.microsoft.FusedConv(x, u, bias, c)
+    y: f32[1,6,6,6] = Conv(d, v) return y })");
+}
+
 // A net that is balanced is quantised as without: small expected gains are seldom real ones.
 TEST(Equalise, LeavesBalancedNets) {
   const Graph g = weighted(in_a_row);

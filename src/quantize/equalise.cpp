@@ -147,12 +147,13 @@ class Equaliser {
     const ValueId to = n.outputs[0];
     if (const std::optional<Reader> r = product(i)) {
       Activation a;
-      const bool biased = n.inputs.size() < 3 || n.input(2) == no_value || g_.constant(n.input(2));
-      if (!Activation::from(n.attributes, a).ok() || !scales(a) || n.inputs.size() > 3 || !biased ||
-          rank(to) < 2)
+      if (!Activation::from(n.attributes, a).ok() || !scales(a) || n.inputs.size() > 3 ||
+          rank(to) < 2 || !by_channel(n.input(2), r->outputs))
         fix(to);
-      if (n.attributes.has("alpha") && n.attributes.real("alpha", 1) != 1) fix(to);
-      if (n.attributes.has("beta") && n.attributes.real("beta", 1) != 1) fix(to);
+      for (const std::string_view factor : {"alpha", "beta"})
+        if (n.attributes.has(factor) && n.attributes.real(factor, 1) != 1) fix(to);
+      for (std::size_t k = 2; k < n.inputs.size(); k++)
+        fix(n.inputs[k]);  // computed, or a residual
       along(r->data, data_axis(n));
       along(to, n.op->channels == Channels::convolution ? 1 : rank(to) - 1);
       return;
@@ -161,8 +162,11 @@ class Equaliser {
       fix(n.inputs[0]);
       const std::int64_t axis = n.attributes.integer("axis", -1);
       const bool last = axis == -1 || axis == rank(to) - 1;
-      if (!last || !g_.constant(n.input(1)) || (n.input(2) != no_value && !g_.constant(n.input(2))))
-        fix(to);
+      const Dim& channels = g_[to].type.dims[static_cast<std::size_t>(rank(to) - 1)];
+      const bool divisible = n.input(1) != no_value && channels.known() &&
+                             by_channel(n.input(1), channels.value) &&
+                             by_channel(n.input(2), channels.value);
+      if (!last || !divisible) fix(to);
       along(to, rank(to) - 1);
       return;
     }
@@ -173,6 +177,14 @@ class Equaliser {
         alike(n.inputs[0], n.inputs[1]))
       return join(n.inputs[0], to), join(n.inputs[1], to);
     fix_all();
+  }
+
+  /// A constant with a number for each channel on its last axis, or nothing.
+  bool by_channel(ValueId v, std::int64_t channels) const {
+    if (v == no_value) return true;
+    const Tensor* t = g_.constant(v);
+    return t != nullptr && t->dtype == DType::f32 && t->shape.rank > 0 &&
+           t->shape[t->shape.rank - 1] == channels;
   }
 
   /// [n, c, 1, 1]
