@@ -310,13 +310,13 @@ Compiled compile_mixed(const Options& options) {
       mixed->all_db < mixed->wanted_db || c.timing.total_ns <= 0)
     return c;
   Options wide = options;
-  wide.numbers.min_sqnr_db = 0;
   wide.numbers.precision = Precision::w8a16;
   Compiled other = Compiler(wide).run();
-  if (other.timing.total_ns >= c.timing.total_ns) return c;
+  const double reached = other.quantisation.mixed->after_db;
+  if (reached < mixed->wanted_db || other.timing.total_ns >= c.timing.total_ns) return c;
   other.quantisation.mixed = mixed;
   other.quantisation.mixed->wide = mixed->nodes;
-  other.quantisation.mixed->after_db = mixed->all_db;
+  other.quantisation.mixed->after_db = reached;
   return other;
 }
 

@@ -90,22 +90,18 @@ class Brancher {
   /// is read takes memory.
   static constexpr std::size_t window = 24;
 
-  static double longest(const LayerTime& t) {
-    return std::max({t.mac, t.vector, t.dma_in, t.dma_out});
-  }
-
   void layer_unit(Unit& unit) const {
     const Layer& l = plan_.layers[steps_[unit.step].index];
     unit.all_cores = l.split != Split::none;
     unit.total = l.time.total;
-    unit.busy = longest(l.time);
+    unit.busy = l.time.busiest();
   }
   void cascade_unit(Unit& unit, const ChosenCascade& c, const TaskTimer& time) const {
     unit.steps = c.layers.size();
     unit.all_cores = std::ranges::any_of(c.tasks, [](const TileTask& t) { return t.core > 0; });
     const LayerTime together = time(plan_, c.layers, c.tasks, true);
     unit.total = together.total;
-    unit.busy = longest(together);
+    unit.busy = together.busiest();
   }
   void cpu_unit(Unit& unit) const {
     unit.busy = std::max(plan_.placement.nodes[steps_[unit.step].index].cpu_us(), 0.0) * 1e3;

@@ -24,8 +24,6 @@ struct Piece {
   LayerTime alone;
 };
 
-/// The least of what the engines can take.
-double longest(const LayerTime& t) { return std::max({t.mac, t.vector, t.dma_in, t.dma_out}); }
 void add(LayerTime& sum, const LayerTime& t) {
   sum.mac += t.mac, sum.vector += t.vector, sum.dma_in += t.dma_in, sum.dma_out += t.dma_out;
 }
@@ -151,7 +149,7 @@ class Cascader {
     sum.dma_out = std::max(0.0, sum.dma_out - saved);
     for (const Piece* p : {before(first), behind(last)})
       if (p != nullptr) add(sum, p->alone);
-    return cost_before(first) + longest(sum);
+    return cost_before(first) + sum.busiest();
   }
 
   /// What several read may be loaded once, and kept for long, or by each, and kept for a moment.

@@ -1,6 +1,7 @@
 // A plan is a schedule: layers with their operands, tile tasks in order, and where everything lies.
-// `plan` orders and places, `lower` only emits. docs/plan.md is the chapter.
+// `plan` orders and places, `lower` only emits. docs/plan-lower.md is the chapter.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <span>
@@ -66,6 +67,8 @@ struct Stage {
 /// Predicted nanoseconds of a layer that runs alone: how long each engine is busy, and the whole.
 struct LayerTime {
   double mac = 0, vector = 0, dma_in = 0, dma_out = 0, total = 0;
+  /// Of the busiest engine: the least that the work can take.
+  double busiest() const { return std::max({mac, vector, dma_in, dma_out}); }
   bool operator==(const LayerTime&) const = default;
 };
 

@@ -36,8 +36,8 @@ std::set<std::size_t> unreadable_samples(const ObservedRanges& ranges) {
   return out;
 }
 
-/// Runs the samples on several threads. `Memory` is what a thread gathers; `see` adds a value to
-/// it. Returns one per thread; merging them must be commutative.
+/// Runs the samples on several threads. `Memory` is what a thread gathers; `see` adds a value of a
+/// sample to it. Returns one per thread; merging them must be commutative.
 template <class Memory, class See>
 std::vector<Memory> run_samples(const Graph& g, const Calibration& c,
                                 std::span<const ValueId> watched, const std::set<std::size_t>& skip,
@@ -55,10 +55,11 @@ std::vector<Memory> run_samples(const Graph& g, const Calibration& c,
     try {
       const SampleRunner run =
           c.make_runner ? c.make_runner(g, watched) : reference_runner(g, watched);
+      std::size_t i = 0;
       const Observer observe = [&](ValueId v, const TensorView& t) {
-        if (wanted.contains(v) && t.dtype == DType::f32) see(memories[thread], v, t);
+        if (wanted.contains(v) && t.dtype == DType::f32) see(memories[thread], i, v, t);
       };
-      for (std::size_t i = next++; i < c.count; i = next++) {
+      for (i = next++; i < c.count; i = next++) {
         if (skip.contains(i)) continue;
         std::vector<Tensor> inputs;
         try {
@@ -112,7 +113,7 @@ ObservedRanges observe_ranges(const Graph& g, const Calibration& c,
   using Memory = std::map<ValueId, RangeStatistics>;
   const auto memories = run_samples<Memory>(
       g, c, values, {}, &out.unreadable, "ranges", {},
-      [](Memory& m, ValueId v, const TensorView& x) { m[v].add_sample(floats(x)); });
+      [](Memory& m, std::size_t, ValueId v, const TensorView& x) { m[v].add_sample(floats(x)); });
   for (const Memory& m : memories)
     for (const auto& [v, statistics] : m) out.values[v].merge(statistics);
   std::ranges::sort(out.unreadable, {}, &Unreadable::sample);
@@ -135,7 +136,7 @@ void observe_histograms(const Graph& g, const Calibration& c, const ObservedRang
   using Memory = std::map<ValueId, Histogram>;
   const auto memories = run_samples<Memory>(
       g, c, values, unreadable_samples(ranges), nullptr, "histograms", histograms,
-      [](Memory& m, ValueId v, const TensorView& x) { m.at(v).add(floats(x)); });
+      [](Memory& m, std::size_t, ValueId v, const TensorView& x) { m.at(v).add(floats(x)); });
   for (const Memory& m : memories)
     for (const auto& [v, histogram] : m) histograms.at(v).merge(histogram);
 }
@@ -188,9 +189,11 @@ std::map<ValueId, ChannelMeans> observe_means(const Graph& g, const Calibration&
   std::vector<ValueId> values;
   for (const auto& [v, q] : scales) values.push_back(v);
   using Memory = std::map<ValueId, ChannelSums>;
-  const auto memories = run_samples<Memory>(
-      g, c, values, unreadable_samples(ranges), nullptr, "means", {},
-      [&](Memory& m, ValueId v, const TensorView& x) { m[v].add(x, scales.at(v), dtype); });
+  const auto memories =
+      run_samples<Memory>(g, c, values, unreadable_samples(ranges), nullptr, "means", {},
+                          [&](Memory& m, std::size_t, ValueId v, const TensorView& x) {
+                            m[v].add(x, scales.at(v), dtype);
+                          });
   Memory all;
   for (const Memory& m : memories)
     for (const auto& [v, sums] : m) {
@@ -273,11 +276,11 @@ std::map<ValueId, ChannelStatistics> observe_channels(const Graph& g, const Cali
   few.count = std::min<std::size_t>(c.count, 64);
   std::vector<Unreadable> unreadable;  // the first pass over all of them tells of these
   using Memory = std::map<ValueId, ChannelSquares>;
-  const auto memories = run_samples<Memory>(g, few, values, {}, &unreadable, "channels", {},
-                                            [&](Memory& m, ValueId v, const TensorView& x) {
-                                              if (axes.at(v) < x.shape.rank)
-                                                m[v].add(x, axes.at(v));
-                                            });
+  const auto memories =
+      run_samples<Memory>(g, few, values, {}, &unreadable, "channels", {},
+                          [&](Memory& m, std::size_t, ValueId v, const TensorView& x) {
+                            if (axes.at(v) < x.shape.rank) m[v].add(x, axes.at(v));
+                          });
   Memory all;
   for (const Memory& m : memories)
     for (const auto& [v, squares] : m) all[v].merge(squares);
@@ -290,6 +293,24 @@ std::map<ValueId, ChannelStatistics> observe_channels(const Graph& g, const Cali
       to.mean_square.push_back(static_cast<double>(w) / units / static_cast<double>(squares.each));
   }
   return out;
+}
+
+std::map<std::size_t, std::vector<std::vector<float>>> observe_outputs(const Graph& g,
+                                                                       const Calibration& c) {
+  std::vector<Unreadable> unreadable;
+  using Memory = std::map<std::size_t, std::vector<std::vector<float>>>;
+  auto memories =
+      run_samples<Memory>(g, c, g.outputs, {}, &unreadable, "outputs", {},
+                          [&](Memory& m, std::size_t sample, ValueId v, const TensorView& x) {
+                            std::vector<std::vector<float>>& outputs = m[sample];
+                            outputs.resize(g.outputs.size());
+                            for (std::size_t o = 0; o < g.outputs.size(); o++)
+                              if (g.outputs[o] == v)
+                                outputs[o].assign(floats(x).begin(), floats(x).end());
+                          });
+  Memory all;
+  for (Memory& m : memories) all.merge(m);
+  return all;
 }
 
 }  // namespace longshore

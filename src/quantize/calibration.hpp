@@ -75,4 +75,9 @@ struct ChannelStatistics {
 std::map<ValueId, ChannelStatistics> observe_channels(const Graph&, const Calibration&,
                                                       const std::map<ValueId, int>& axes);
 
+/// What the graph gives for each sample that can be read: its f32 outputs, in their order; those of
+/// other types are empty.
+std::map<std::size_t, std::vector<std::vector<float>>> observe_outputs(const Graph&,
+                                                                       const Calibration&);
+
 }  // namespace longshore

@@ -1,15 +1,10 @@
 #include "quantize/mixed.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <exception>
-#include <mutex>
-#include <thread>
 
-#include "base/error.hpp"
-#include "ir/op.hpp"
+#include "base/text.hpp"
 
 namespace longshore {
 namespace {
@@ -26,17 +21,29 @@ class Search {
         options_(options),
         wanted_(options.min_sqnr_db),
         whole_progress_(calibration.progress) {
-    calibration_.count = std::min(calibration_.count, most_samples);
     options_.min_sqnr_db = 0;
+    calibration_.count = std::min(calibration_.count, most_samples);
     calibration_.progress = {};  // of one quantisation: the search tells how far it is
-    for (std::size_t i = 0; i < calibration_.count; i++) {
-      try {
-        inputs_.push_back(calibration_.sample(i));
-      } catch (const Error& e) {
-        if (e.code() == Code::internal) throw;  // quantize tells of what cannot be read
+    want_ = observe_outputs(g_, calibration_);
+  }
+
+  /// Decibels of the outputs of a quantised graph, of the output that fares worst.
+  double sqnr(const Graph& quantised) const {
+    std::vector<double> signal(g_.outputs.size()), noise(g_.outputs.size());
+    for (const auto& [sample, got] : observe_outputs(quantised, calibration_))
+      for (std::size_t o = 0; o < signal.size(); o++) {
+        const std::vector<float>& want = want_.at(sample)[o];
+        for (std::size_t i = 0; i < std::min(got[o].size(), want.size()); i++) {
+          const double x = static_cast<double>(want[i]), y = static_cast<double>(got[o][i]);
+          signal[o] += x * x;
+          noise[o] += (x - y) * (x - y);
+        }
       }
-    }
-    want_ = outputs(g_);
+    double worst = most_db;
+    for (std::size_t o = 0; o < signal.size(); o++)
+      if (signal[o] > 0 && noise[o] > 0)
+        worst = std::min(worst, 10 * std::log10(signal[o] / noise[o]));
+    return worst;
   }
 
   std::vector<NodePrecision> run(Mixed& told) {
@@ -58,41 +65,6 @@ class Search {
   }
 
  private:
-  using Outputs = std::vector<std::vector<float>>;
-  /// By sample. Each thread has a runner of its own.
-  std::vector<Outputs> outputs(const Graph& g) const {
-    std::vector<Outputs> all(inputs_.size(), Outputs(g.outputs.size()));
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    std::exception_ptr failure;
-    const auto work = [&] {
-      try {
-        const SampleRunner run = calibration_.make_runner
-                                     ? calibration_.make_runner(g, g.outputs)
-                                     : [&g](std::span<const Tensor> in, const Observer& see) {
-                                         evaluate(g, in, {.observe = see});
-                                       };
-        for (std::size_t s = next++; s < inputs_.size(); s = next++)
-          run(inputs_[s], [&](ValueId v, const TensorView& t) {
-            for (std::size_t i = 0; i < g.outputs.size(); i++)
-              if (g.outputs[i] == v && t.dtype == DType::f32)
-                all[s][i].assign(t.as<float>(), t.as<float>() + t.elements());
-          });
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next = inputs_.size();
-      }
-    };
-    {
-      std::vector<std::jthread> others;
-      for (int t = 1; t < calibration_.threads; t++) others.emplace_back(work);
-      work();
-    }
-    if (failure) std::rethrow_exception(failure);
-    return all;
-  }
-
   /// Another quantisation: of none, of all, by bisection, and of parts that may go.
   void tell() {
     const std::size_t all =
@@ -111,7 +83,6 @@ class Search {
     for (NodeNoise& n : report.noise) ranked_.push_back(std::move(n.output));
   }
 
-  /// Decibels of the outputs, of the output that fares worst.
   double sqnr(const std::vector<bool>& wide) {
     tell();
     QuantizeOptions options = options_;
@@ -120,22 +91,7 @@ class Search {
       if (wide[i]) options.precisions.push_back({ranked_[i], Precision::w8a16});
     options.precisions.insert(options.precisions.end(), options_.precisions.begin(),
                               options_.precisions.end());
-    const Graph q = quantize(g_, calibration_, options);
-    std::vector<double> signal(g_.outputs.size()), noise(g_.outputs.size());
-    const std::vector<Outputs> got = outputs(q);
-    for (std::size_t s = 0; s < inputs_.size(); s++)
-      for (std::size_t o = 0; o < signal.size(); o++)
-        for (std::size_t i = 0; i < std::min(got[s][o].size(), want_[s][o].size()); i++) {
-          const double x = static_cast<double>(want_[s][o][i]),
-                       y = static_cast<double>(got[s][o][i]);
-          signal[o] += x * x;
-          noise[o] += (x - y) * (x - y);
-        }
-    double worst = most_db;
-    for (std::size_t o = 0; o < signal.size(); o++)
-      if (signal[o] > 0 && noise[o] > 0)
-        worst = std::min(worst, 10 * std::log10(signal[o] / noise[o]));
-    return worst;
+    return sqnr(quantize(g_, calibration_, options));
   }
 
   /// The least number of nodes from the front that is enough, by bisection.
@@ -159,7 +115,7 @@ class Search {
   /// Parts of the chosen that are not needed, those that are harmed least first.
   double leave_out(std::vector<bool>& wide, double reached) {
     const auto count = static_cast<std::size_t>(std::ranges::count(wide, true));
-    const std::size_t part = (count + most_parts - 1) / std::max<std::size_t>(1, most_parts);
+    const std::size_t part = (count + most_parts - 1) / most_parts;
     for (std::size_t end = count; end > 0; end -= std::min(end, part)) {
       std::vector<bool> less = wide;
       for (std::size_t i = end - std::min(end, part); i < end; i++) less[i] = false;
@@ -179,17 +135,30 @@ class Search {
   double wanted_;
   std::function<void(std::string_view, std::size_t, std::size_t)> whole_progress_;
   std::size_t told_ = 0;
-  std::vector<std::vector<Tensor>> inputs_;
-  std::vector<Outputs> want_;
-  std::vector<std::string> ranked_;  // outputs of nodes
+  std::map<std::size_t, std::vector<std::vector<float>>> want_;  // by sample and output
+  std::vector<std::string> ranked_;                              // outputs of nodes
 };
 
 }  // namespace
 
-std::vector<NodePrecision> choose_wide(const Graph& g, const Calibration& calibration,
-                                       const QuantizeOptions& options, Mixed& told) {
-  told.wanted_db = options.min_sqnr_db;
-  return Search(g, calibration, options).run(told);
+Graph quantize_mixed(const Graph& g, const Calibration& calibration, const QuantizeOptions& options,
+                     QuantizeReport& report) {
+  Mixed told{.wanted_db = options.min_sqnr_db};
+  Search search(g, calibration, options);
+  QuantizeOptions chosen = options;
+  chosen.min_sqnr_db = 0;
+  chosen.precisions = search.run(told);
+  chosen.precisions.insert(chosen.precisions.end(), options.precisions.begin(),
+                           options.precisions.end());
+  Graph out = quantize(g, calibration, chosen, &report);
+  told.after_db = search.sqnr(out);  // by all samples, where the search had the first of them
+  if (told.after_db < told.wanted_db)
+    report.warnings.push_back(str("outputs come within ", std::lround(told.after_db),
+                                  " dB of float's with 16-bit activations in ", told.wide, " of ",
+                                  told.nodes, " nodes, not ", told.wanted_db,
+                                  "; --precision int16x16 gives weights 16 bits as well"));
+  report.mixed = told;
+  return out;
 }
 
 }  // namespace longshore

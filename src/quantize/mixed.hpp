@@ -5,10 +5,10 @@
 
 namespace longshore {
 
-/// The nodes that 8 bits harm most, as few of them as lift the outputs of calibration samples to
-/// `options.min_sqnr_db`, as w8a16 by the names of their outputs; all of them where even that is
-/// not enough. About log2(nodes) + 10 quantisations by at most 32 samples, and runs of these.
-std::vector<NodePrecision> choose_wide(const Graph& optimised_float_graph, const Calibration&,
-                                       const QuantizeOptions& options, Mixed&);
+/// quantize with 16-bit activations (w8a16) for the nodes that 8 bits harm most: as few of them as
+/// lift the outputs of calibration samples to `options.min_sqnr_db`, all of them where even that is
+/// not enough. Some log2(nodes) + 10 quantisations by the first 32 samples, and runs of these.
+Graph quantize_mixed(const Graph& optimised_float_graph, const Calibration&,
+                     const QuantizeOptions& options, QuantizeReport&);
 
 }  // namespace longshore

@@ -645,19 +645,8 @@ Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOpt
                QuantizeReport* report) {
   QuantizeReport local;
   QuantizeReport& to = report ? *report : local;
-  if (options.min_sqnr_db <= 0) return Quantiser(g, calibration, options, to).run();
-  QuantizeOptions chosen = options;
-  to.mixed.emplace();
-  chosen.precisions = choose_wide(g, calibration, options, *to.mixed);
-  chosen.precisions.insert(chosen.precisions.end(), options.precisions.begin(),
-                           options.precisions.end());
-  Graph out = Quantiser(g, calibration, chosen, to).run();
-  if (to.mixed->after_db < options.min_sqnr_db)
-    to.warnings.push_back(str("outputs come within ", std::lround(to.mixed->after_db),
-                              " dB of float's with 16-bit activations in all ", to.mixed->nodes,
-                              " nodes, not ", options.min_sqnr_db,
-                              "; --precision int16x16 gives weights 16 bits as well"));
-  return out;
+  if (options.min_sqnr_db > 0) return quantize_mixed(g, calibration, options, to);
+  return Quantiser(g, calibration, options, to).run();
 }
 
 }  // namespace longshore

@@ -129,6 +129,7 @@ int run_buckets(const Options& o) {
     one.model.dims.push_back(str(buckets.dim, "=", size));
     for (std::string& source : one.calibrate.sources) source = with_size(source, size);
     const compile::Compiled c = compile_shown(compile_options(one), o.apply);
+    if (built.empty()) warn_of_unused(o.calibrate, c);
     built.push_back({size, latency_ms(c), file_of(o.out, buckets, size)});
     if (o.out.empty()) continue;
     contents.push_back(c.bundle());
