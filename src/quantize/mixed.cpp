@@ -9,7 +9,8 @@
 namespace longshore {
 namespace {
 
-constexpr std::size_t most_samples = 32;
+/// Of the samples that calibrate so many are compared.
+constexpr std::size_t most_compared = 32;
 /// Parts of the chosen nodes that are tried to be left at 8 bits after all.
 constexpr std::size_t most_parts = 8;
 
@@ -22,15 +23,16 @@ class Search {
         wanted_(options.min_sqnr_db),
         whole_progress_(calibration.progress) {
     options_.min_sqnr_db = 0;
-    calibration_.count = std::min(calibration_.count, most_samples);
     calibration_.progress = {};  // of one quantisation: the search tells how far it is
-    want_ = observe_outputs(g_, calibration_);
+    compared_ = calibration_;
+    compared_.count = std::min(calibration_.count, most_compared);
+    want_ = observe_outputs(g_, compared_);
   }
 
   /// Decibels of the outputs of a quantised graph, of the output that fares worst.
   double sqnr(const Graph& quantised) const {
     std::vector<double> signal(g_.outputs.size()), noise(g_.outputs.size());
-    for (const auto& [sample, got] : observe_outputs(quantised, calibration_))
+    for (const auto& [sample, got] : observe_outputs(quantised, compared_))
       for (std::size_t o = 0; o < signal.size(); o++) {
         const std::vector<float>& want = want_.at(sample)[o];
         for (std::size_t i = 0; i < std::min(got[o].size(), want.size()); i++) {
@@ -130,7 +132,7 @@ class Search {
   static constexpr double most_db = 300;  // where there is no noise
 
   const Graph& g_;
-  Calibration calibration_;
+  Calibration calibration_, compared_;
   QuantizeOptions options_;
   double wanted_;
   std::function<void(std::string_view, std::size_t, std::size_t)> whole_progress_;
@@ -151,7 +153,6 @@ Graph quantize_mixed(const Graph& g, const Calibration& calibration, const Quant
   chosen.precisions.insert(chosen.precisions.end(), options.precisions.begin(),
                            options.precisions.end());
   Graph out = quantize(g, calibration, chosen, &report);
-  told.after_db = search.sqnr(out);  // by all samples, where the search had the first of them
   if (told.after_db < told.wanted_db)
     report.warnings.push_back(str("outputs come within ", std::lround(told.after_db),
                                   " dB of float's with 16-bit activations in ", told.wide, " of ",
