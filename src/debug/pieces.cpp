@@ -46,7 +46,7 @@ Pieces pieces_of(const lower::Tapped& tapped, const Graph& graph) {
       if (r.space != Space::sram || r.write == tap) continue;
       each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t b = begin; b < end; b++) {
-          std::uint32_t& writer = last[i.core][b];
+          std::uint32_t& writer = last[r.core][b];
           if (!tap)
             writer = at + 1;
           else if (writer != 0 && (found.empty() || found.back() != writer))

@@ -18,6 +18,7 @@ std::uint64_t bytes_of(const ProgramValue& v) {
 Region plain(const Stretch& s) {
   Region r = plain_region("", s.begin, s.end - s.begin);
   r.space = s.space;
+  r.core = static_cast<std::uint8_t>(s.core);
   return r;
 }
 
@@ -95,11 +96,11 @@ void Session::follow(const Instruction& i) {
       continue;
     }
     each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
-      auto& writers = sram_writers_[i.core];
+      auto& writers = sram_writers_[r.core];
       std::fill(writers.begin() + static_cast<std::ptrdiff_t>(begin),
                 writers.begin() + static_cast<std::ptrdiff_t>(end), position_ + 1);
     });
-    add_content({i.core, r, text_of(i), position_});
+    add_content({r.core, r, text_of(i), position_});
   }
   const Effect& e = trace()[position_].what;
   const auto found = pieces_by_writer_.find({e.engine, e.index});
@@ -160,7 +161,7 @@ void Session::complete(const Piece& piece, std::span<const std::uint32_t> writte
 void Session::add_content(Content content) {
   const Region& r = content.region;
   std::erase_if(contents_, [&](Content& old) {
-    if (old.core != content.core || !overlap(old.region, r)) return false;
+    if (!overlap(old.region, r)) return false;
     if (old.region.address >= r.address && old.region.end() <= r.end()) return true;
     old.partly = true;
     bool left = false;  // a byte that nothing wrote since
@@ -179,7 +180,7 @@ void Session::add_stored(const Instruction& i, const Region& to) {
   for (const Region& r : regions_of(i))
     if (r.space == Space::sram)
       for (const Content& c : contents_)
-        if (c.core == i.core && !c.partly && overlap(c.region, r)) stored.text = c.text;
+        if (!c.partly && overlap(c.region, r)) stored.text = c.text;
   std::erase_if(stored_, [&](const Content& old) { return overlap(old.region, to); });
   if (!stored.text.empty()) stored_.push_back(std::move(stored));
 }
@@ -226,9 +227,7 @@ bool Session::touches(std::uint32_t at, const Stretch& stretch, bool reads) cons
   if (const Instruction* i = instruction(at)) {
     if (is_control(i->operation)) return false;
     for (const Region& r : regions_of(*i))
-      if (r.space == stretch.space && (r.write || reads) &&
-          (r.space != Space::sram || i->core == stretch.core) && overlap(r, wanted))
-        return true;
+      if ((r.write || reads) && overlap(r, wanted)) return true;
     return false;
   }
   if (stretch.space != Space::arena) return false;

@@ -1,6 +1,7 @@
 #include "lower/emitter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "program/instructions/mark.hpp"
 #include "program/instructions/signal.hpp"
@@ -107,7 +108,7 @@ Progress Emitter::record(const Instruction& instruction, int engine, std::int32_
   const Regions regions = regions_of(instruction);
   const auto each = [&](auto&& f) {
     for (const Region& r : regions) {
-      if (r.space == Space::sram) f(sram_[instruction.core], r);
+      if (r.space == Space::sram) f(sram_[r.core], r);
       if (r.space == Space::arena && !arena_apart_) f(arena_, r);
     }
   };
@@ -127,7 +128,32 @@ void Emitter::settle(std::uint64_t from, std::uint64_t to) {
   }
 }
 
+void Emitter::begin_task(std::uint32_t layer, std::uint32_t core) {
+  if (layer != round_layer_ || core <= round_core_) end_round();
+  round_layer_ = layer, round_core_ = core;
+}
+
+void Emitter::end_round() {
+  share_loads(round_, shared_);
+  for (RoundItem& item : std::exchange(round_, {}))
+    item.tap ? emit_tap(std::move(item.instruction)) : emit(std::move(item.instruction));
+}
+
 void Emitter::npu(Instruction instruction) {
+  if (program_.machine.dma_shared_loads)
+    round_.push_back({std::move(instruction), false});
+  else
+    emit(std::move(instruction));
+}
+
+void Emitter::tap(Instruction instruction) {
+  if (program_.machine.dma_shared_loads)
+    round_.push_back({std::move(instruction), true});
+  else
+    emit_tap(std::move(instruction));
+}
+
+void Emitter::emit(Instruction instruction) {
   if (instruction.core >= std::min<std::uint32_t>(program_.machine.cores, Progress::most_cores))
     fail(Code::unsupported, "a task for core ", static_cast<int>(instruction.core), "; ",
          program_.machine.name, " has ", program_.machine.cores, ", and at most ",
@@ -149,7 +175,7 @@ void Emitter::npu(Instruction instruction) {
   instructions_.push_back(std::move(instruction));
 }
 
-void Emitter::tap(Instruction instruction) {
+void Emitter::emit_tap(Instruction instruction) {
   const int engine = engine_of(instruction.core, tap_queue);
   Entry& entry = begin(engine);
   const auto at = static_cast<std::int32_t>(entries_[engine].size() - 1);
@@ -194,6 +220,7 @@ void Emitter::refresh(std::uint64_t from, std::uint64_t to, std::uint32_t layer)
 }
 
 void Emitter::cpu(Step step, const Ranges& reads, const Ranges& writes) {
+  end_round();
   const bool cached = program_.machine.present && !program_.machine.coherent;
   if (cached) {
     for (const auto& [from, to] : reads) refresh(from, to, step.layer);
@@ -212,6 +239,7 @@ void Emitter::cpu(Step step, const Ranges& reads, const Ranges& writes) {
 }
 
 void Emitter::hand_over(const Ranges& reads, bool taps) {
+  end_round();
   const bool cached = program_.machine.present && !program_.machine.coherent;
   for (const auto& [from, to] : reads) {
     if (cached && !taps) {
@@ -229,6 +257,7 @@ void Emitter::hand_over(const Ranges& reads, bool taps) {
 std::uint32_t Emitter::semaphore(int from, int to) { return semaphores_.at({from, to}); }
 
 void Emitter::finish() {
+  end_round();
   // Numbers for the pairs that occur, those of taps last.
   std::map<std::pair<int, int>, std::uint32_t> tapped;
   for (const std::vector<Entry>& entries : entries_)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lower/access_log.hpp"
+#include "lower/share_loads.hpp"
 #include "program/program.hpp"
 
 namespace longshore::lower {
@@ -34,6 +35,9 @@ class Emitter {
   /// accesses need not be remembered.
   explicit Emitter(Program&, bool arena_apart = false);
 
+  /// The instructions and taps that follow are of this task. Tasks of one layer on ascending cores
+  /// are a round, within which loads are shared where the machine can.
+  void begin_task(std::uint32_t layer, std::uint32_t core);
   void npu(Instruction);
   /// A store that only the comparison needs; it never changes how the rest waits.
   void tap(Instruction);
@@ -71,6 +75,10 @@ class Emitter {
   std::uint64_t first_line(std::uint64_t at) const;
   std::uint64_t past_lines(std::uint64_t at) const;
   Entry& begin(int engine);
+  /// Puts the round into the queues.
+  void end_round();
+  void emit(Instruction);
+  void emit_tap(Instruction);
   void depend(Entry&, const Progress& after);
   void cpu_step(Step, const Ranges& reads, const Ranges& writes);
   /// The CPU's unwritten cache lines in the range go to DRAM.
@@ -82,6 +90,9 @@ class Emitter {
 
   Program& program_;
   const bool arena_apart_;
+  std::vector<RoundItem> round_;
+  std::uint32_t round_layer_ = no_index, round_core_ = 0;
+  std::uint32_t shared_ = 0;  // loads so far
   std::vector<Instruction> instructions_;
   std::vector<Step> steps_;
   /// What the engine's access `at`, which is an instruction, has to wait for.

@@ -192,6 +192,7 @@ std::pair<Dram, std::uint64_t> TaskEmitter::address(const View& v, std::int64_t 
 void TaskEmitter::emit(const plan::TileTask& task) { emit(plan_.layers[task.layer], task); }
 
 void TaskEmitter::emit(const plan::Layer& l, const plan::TileTask& task) {
+  emitter_.begin_task(static_cast<std::uint32_t>(l.head()), task.core);
   std::size_t operand = 0;
   const Box& box = task.box.out;
   Tile last;

@@ -41,8 +41,8 @@ struct Side {
   const Instruction& at(Place place) const {
     return program->queues[static_cast<int>(place.queue)][place.index];
   }
-  std::span<std::byte> bytes(const Region& r, int core) {
-    return r.space == Space::sram ? memory.sram(core) : memory.dram();
+  std::span<std::byte> bytes(const Region& r) {
+    return r.space == Space::sram ? memory.sram(r.core) : memory.dram();
   }
 };
 
@@ -81,14 +81,14 @@ class SideBySide {
  private:
   using Flags = std::vector<unsigned char>;
 
-  Flags& flags(const Region& r, int core) {
-    return r.space == Space::sram ? sram_[static_cast<std::size_t>(core)] : dram_;
+  Flags& flags(const Region& r) {
+    return r.space == Space::sram ? sram_[r.core] : dram_;
   }
 
-  bool differs(const Region& r, int core) {
+  bool differs(const Region& r) {
     if (r.space == Space::constants) return false;
     bool found = false;
-    const Flags& f = flags(r, core);
+    const Flags& f = flags(r);
     each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
       found = found || std::memchr(f.data() + begin, 1, end - begin) != nullptr;
     });
@@ -96,10 +96,10 @@ class SideBySide {
   }
 
   /// Compares both sides in the region anew; the number of bytes that differ.
-  std::uint64_t refresh(const Region& r, int core) {
+  std::uint64_t refresh(const Region& r) {
     std::uint64_t count = 0;
-    Flags& f = flags(r, core);
-    const auto a = a_.bytes(r, core), b = b_.bytes(r, core);
+    Flags& f = flags(r);
+    const auto a = a_.bytes(r), b = b_.bytes(r);
     each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; i++) count += f[i] = a[i] != b[i];
     });
@@ -110,11 +110,10 @@ class SideBySide {
     const Instruction &a = a_.at(at), &b = b_.at(at);
     const bool target = at.queue == place_.queue && at.index == place_.index;
     if (is_control(a.operation)) return {};
-    const int core = a.core;
     const Regions of_a = regions_of(a), of_b = regions_of(b);
     const bool reads = std::any_of(of_a.begin(), of_a.end(),
-                                   [&](const Region& r) { return !r.write && differs(r, core); });
-    follow(of_a, of_b, core, target);
+                                   [&](const Region& r) { return !r.write && differs(r); });
+    follow(of_a, of_b, target);
     if (target) LONGSHORE_TRY(try_target(a, b));
     if (reads && !target) {
       reader(a.layer);
@@ -124,13 +123,13 @@ class SideBySide {
     LONGSHORE_TRY(execute(b, b_.memory, b_.workspace));
     for (const Regions* regions : {&of_a, &of_b})
       for (const Region& r : *regions)
-        if (r.write) refresh(r, core);
+        if (r.write) refresh(r);
     if (target) {
       std::uint64_t count = 0;
       for (const Region& r : of_a)
-        if (r.write) count += refresh(r, core);
+        if (r.write) count += refresh(r);
       for (const Region& r : of_b)
-        if (r.write && !same_place(of_a, r)) count += refresh(r, core);
+        if (r.write && !same_place(of_a, r)) count += refresh(r);
       effect_.changed_bytes = std::max(effect_.changed_bytes, count);
     }
     return {};
@@ -138,10 +137,10 @@ class SideBySide {
 
   /// The bytes that may differ for some contents: marked where the changed instruction writes,
   /// cleared where the others do.
-  void follow(const Regions& of_a, const Regions& of_b, int core, bool target) {
+  void follow(const Regions& of_a, const Regions& of_b, bool target) {
     const auto mark = [&](const Region& r, unsigned char value) {
       if (r.space == Space::constants) return;
-      Flags& f = r.space == Space::sram ? may_.sram[static_cast<std::size_t>(core)] : may_.dram;
+      Flags& f = r.space == Space::sram ? may_.sram[r.core] : may_.dram;
       each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
         if (!r.write)
           effect_.may_be_read |= std::memchr(f.data() + begin, 1, end - begin) != nullptr;
@@ -167,7 +166,7 @@ class SideBySide {
 
   static bool same_place(const Regions& regions, const Region& r) {
     return std::any_of(regions.begin(), regions.end(), [&](const Region& o) {
-      return o.write && o.space == r.space && o.address == r.address && o.run == r.run &&
+      return o.write && o.space == r.space && o.core == r.core && o.address == r.address && o.run == r.run &&
              std::equal(o.count, o.count + 3, r.count) &&
              std::equal(o.stride, o.stride + 3, r.stride);
     });
@@ -175,21 +174,33 @@ class SideBySide {
 
   /// The bytes of memory that instructions can change.
   struct Snapshot {
-    std::vector<std::byte> sram, dram;
+    std::vector<std::vector<std::byte>> sram;  // by core
+    std::vector<std::byte> dram;
+    bool operator==(const Snapshot&) const = default;
+    std::vector<std::byte>& of(const Region& r) {
+      return r.space == Space::sram ? sram[r.core] : dram;
+    }
   };
-  static Snapshot save(Side& s, int core) {
-    const auto sram = s.memory.sram(core), dram = s.memory.dram();
-    return {{sram.begin(), sram.end()}, {dram.begin(), dram.end()}};
+  static Snapshot save(Side& s) {
+    Snapshot out;
+    for (std::uint32_t core = 0; core < s.program->machine.cores; core++) {
+      const auto sram = s.memory.sram(static_cast<int>(core));
+      out.sram.emplace_back(sram.begin(), sram.end());
+    }
+    const auto dram = s.memory.dram();
+    out.dram.assign(dram.begin(), dram.end());
+    return out;
   }
-  static void restore(Side& s, int core, const Snapshot& from) {
-    std::ranges::copy(from.sram, s.memory.sram(core).begin());
+  static void restore(Side& s, const Snapshot& from) {
+    for (std::size_t core = 0; core < from.sram.size(); core++)
+      std::ranges::copy(from.sram[core], s.memory.sram(static_cast<int>(core)).begin());
     std::ranges::copy(from.dram, s.memory.dram().begin());
   }
 
   /// Random codes into the region, or only into its bytes that differ; accumulators stay far from
   /// overflow.
   void scramble(Snapshot& s, const Region& r, const Flags* only) {
-    std::vector<std::byte>& bytes = r.space == Space::sram ? s.sram : s.dram;
+    std::vector<std::byte>& bytes = s.of(r);
     const bool words = r.element == 4;
     each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; i++)
@@ -203,53 +214,49 @@ class SideBySide {
 
   /// Whether the changed instruction can write other bytes than the original, whatever it reads.
   Status try_target(const Instruction& a, const Instruction& b) {
-    const int core = a.core;
-    const Snapshot kept_a = save(a_, core), kept_b = save(b_, core);
+    const Snapshot kept_a = save(a_), kept_b = save(b_);
     int tried = 0;
     for (int t = 0; t < trials && !effect_.sensitive; t++) {
       Snapshot contents = kept_a;
       for (const Instruction* i : {&a, &b})
         for (const Region& r : regions_of(*i))
           if (!r.write && may_be_anything(r)) scramble(contents, r, nullptr);
-      restore(a_, core, contents);
-      restore(b_, core, contents);
+      restore(a_, contents);
+      restore(b_, contents);
       // What the one reads can lie where the other has parameters, which are no numbers now.
       if (!execute(a, a_.memory, a_.workspace).ok()) continue;
       tried++;
-      effect_.sensitive = !execute(b, b_.memory, b_.workspace).ok() ||
-                          !std::ranges::equal(a_.memory.sram(core), b_.memory.sram(core)) ||
-                          !std::ranges::equal(a_.memory.dram(), b_.memory.dram());
+      effect_.sensitive =
+          !execute(b, b_.memory, b_.workspace).ok() || !(save(a_) == save(b_));
     }
     if (tried == 0) effect_.sensitive = true;  // nothing is known
-    restore(a_, core, kept_a);
-    restore(b_, core, kept_b);
+    restore(a_, kept_a);
+    restore(b_, kept_b);
     return {};
   }
 
   /// Whether what an instruction writes depends on the bytes that differ among those it reads.
   Status try_reader(const Instruction& a) {
-    const int core = a.core;
-    const Snapshot kept = save(a_, core);
+    const Snapshot kept = save(a_);
     Snapshot before;
     for (int t = 0; t < trials && !effect_.sensitive_reader; t++) {
       Snapshot contents = kept;
       for (const Region& r : regions_of(a))
-        if (t > 0 && !r.write && may_be_anything(r)) scramble(contents, r, &flags(r, core));
-      restore(a_, core, contents);
+        if (t > 0 && !r.write && may_be_anything(r)) scramble(contents, r, &flags(r));
+      restore(a_, contents);
       LONGSHORE_TRY(execute(a, a_.memory, a_.workspace));
-      const Snapshot after = save(a_, core);
+      Snapshot after = save(a_);
       if (t == 0) before = after;
       for (const Region& r : regions_of(a)) {
         if (!r.write) continue;
-        const auto& x = r.space == Space::sram ? before.sram : before.dram;
-        const auto& y = r.space == Space::sram ? after.sram : after.dram;
+        const auto &x = before.of(r), &y = after.of(r);
         each_run(r, [&](std::uint64_t begin, std::uint64_t end) {
           effect_.sensitive_reader |=
               std::memcmp(x.data() + begin, y.data() + begin, end - begin) != 0;
         });
       }
     }
-    restore(a_, core, kept);
+    restore(a_, kept);
     return {};
   }
 

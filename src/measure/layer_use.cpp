@@ -32,7 +32,7 @@ void count_bytes(const Program& p, std::vector<LayerUse>& uses) {
       use.energy_uj += energy_nj(p.machine, i) * 1e-3;
       for (const Region& r : regions_of(i)) {
         if (r.space == Space::sram)
-          sram[{i.layer, i.core}].emplace_back(r.address, r.end());
+          sram[{i.layer, r.core}].emplace_back(r.address, r.end());
         else if (r.space == Space::constants)
           use.weight_bytes += r.bytes();
         else

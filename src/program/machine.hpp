@@ -71,6 +71,7 @@ struct Machine {
   std::uint32_t dma_depth = 2;          // descriptors in flight: from 2, set-up and latency hide
   double dma_bytes_per_cycle = 16;      // of one channel
   std::uint32_t dma_dims = 4;           // counts above 1 plus the run: 1..4
+  bool dma_shared_loads = false;        // a load can write into the SRAM of several cores at once
 
   // DRAM, shared by all DMA of all cores.
   double dram_gb_per_s = 10;                                       // peak, 10^9 bytes
@@ -177,6 +178,7 @@ struct Machine {
     visit("dma", "depth", m.dma_depth);
     visit("dma", "bytes_per_cycle", m.dma_bytes_per_cycle);
     visit("dma", "dims", m.dma_dims);
+    visit("dma", "shared_loads", m.dma_shared_loads);
     visit("dram", "gb_per_s", m.dram_gb_per_s);
     visit("dram", "read_efficiency", m.dram_read_efficiency);
     visit("dram", "write_efficiency", m.dram_write_efficiency);

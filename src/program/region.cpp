@@ -150,6 +150,7 @@ bool Region::disjoint_runs() const noexcept {
 
 bool overlap(const Region& a, const Region& b) noexcept {
   if (a.space != b.space || a.empty() || b.empty()) return false;
+  if (a.space == Space::sram && a.core != b.core) return false;
   if (a.end() <= b.address || b.end() <= a.address) return false;
   return Nest(a).meets(Nest(b));
 }
@@ -158,6 +159,8 @@ Regions regions_of(const Instruction& instruction) noexcept {
   Regions out;
   const InstructionDef& def = instruction.operation.def();
   if (def.regions) def.regions(instruction.operation.operands(), instruction.queue, out);
+  for (Region& r : out.items)
+    if (r.space == Space::sram && r.core == Region::own_core) r.core = instruction.core;
   return out;
 }
 

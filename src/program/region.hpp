@@ -13,6 +13,9 @@ const char* name(Space) noexcept;
 
 /// count[0] * count[1] * count[2] runs of `run` bytes.
 struct Region {
+  /// Of Space::sram, until regions_of tells which it is: the core whose queue the instruction is in.
+  static constexpr std::uint8_t own_core = 255;
+
   Space space = Space::sram;
   bool write = false;
   const char* operand = "";  // the field that holds the address
@@ -22,6 +25,7 @@ struct Region {
   std::uint32_t element = 1;  // bytes; address and strides are multiples
   bool in_place = false;      // a read that the write of the same instruction may coincide with
   bool restricted = false;    // a read that not all bytes make sense for, as an index table
+  std::uint8_t core = own_core;  // of Space::sram: whose
 
   bool empty() const noexcept {
     return run == 0 || count[0] == 0 || count[1] == 0 || count[2] == 0;
@@ -53,7 +57,8 @@ struct Regions {
   const Region* end() const noexcept { return items + count; }
 };
 
-/// Reads first, then writes. Index tables and lookup tables count with all their bytes.
+/// Reads first, then writes. Index tables and lookup tables count with all their bytes. Those in
+/// SRAM say whose.
 Regions regions_of(const Instruction&) noexcept;
 
 /// Whether the two share a byte: exact, not by bounding box. Both lie in memory: ends are below

@@ -62,7 +62,7 @@ Status NpuMemory::track(const Instruction& instruction) noexcept {
   if (!poison_) return {};
   for (const Region& region : regions_of(instruction)) {
     if (region.space == Space::constants) continue;
-    auto& written = region.space == Space::sram ? sram_written_[instruction.core] : dram_written_;
+    auto& written = region.space == Space::sram ? sram_written_[region.core] : dram_written_;
     std::uint64_t first = ~std::uint64_t{0};
     each_run(region, [&](std::uint64_t begin, std::uint64_t end) {
       if (region.write) {

@@ -75,7 +75,7 @@ class Verifier {
                                                                     : sizes.constants;
           if (region.end() <= size) continue;
           r.space = region.space;
-          r.core = instruction.core;
+          r.core = region.space == Space::sram ? region.core : 0;
           r.begin = std::max(region.address, size);
           r.end = region.end();
           break;
@@ -187,11 +187,11 @@ class Verifier {
     for (const Region& region : regions_of(instruction)) {
       if (region.space == Space::constants) continue;
       const bool sram = region.space == Space::sram;
-      Shadow& shadow = sram ? sram_[instruction.core] : arena_[0];
+      Shadow& shadow = sram ? sram_[region.core] : arena_[0];
       const std::uint32_t reader =
           sram ? static_cast<std::uint32_t>(instruction.queue) : engine_of(instruction);
       each_run(region, [&](std::uint64_t begin, std::uint64_t end) {
-        access(shadow, region.space, sram ? instruction.core : 0, begin, end, region.write, reader,
+        access(shadow, region.space, sram ? region.core : 0u, begin, end, region.write, reader,
                sram ? queue_count : order_.engines, now);
       });
     }

@@ -80,6 +80,8 @@ constexpr MachineField fields[] = {
     {"dma.depth", "descriptors in flight", 1, 65536, true, Kind::integer},
     {"dma.bytes_per_cycle", "of one channel", 0.001, 65536, true, Kind::number},
     {"dma.dims", "dimensions that an instruction walks", 1, 4, true, Kind::integer},
+    {"dma.shared_loads", "a load can write the same bytes into the SRAM of several cores", 0, 1,
+     false, Kind::flag},
     {"dram.gb_per_s", "peak, 10^9 bytes per second", 0.001, 1e5, true, Kind::number},
     {"dram.read_efficiency", "of the peak", 0.01, 1, true, Kind::number},
     {"dram.write_efficiency", "of the peak", 0.01, 1, true, Kind::number},

@@ -11,14 +11,20 @@ namespace executions {
 namespace {
 
 Status execute(const Dma& d, Execution& on) {
-  const RunSide near{on.sram + d.sram_address,
-                     {d.sram_stride[0], d.sram_stride[1], d.sram_stride[2]}};
+  const auto near = [&](std::byte* sram) {
+    return RunSide{sram + d.sram_address, {d.sram_stride[0], d.sram_stride[1], d.sram_stride[2]}};
+  };
   // Loads only read the far side, so that the constants stay constant.
   std::byte* base = d.dram == Dram::arena ? on.memory.dram().data()
                                           : const_cast<std::byte*>(on.memory.constants().data());
   const RunSide far{base + d.dram_address, {d.dram_stride[0], d.dram_stride[1], d.dram_stride[2]}};
-  const bool store = on.queue == Queue::dma_out;
-  move_runs(store ? near : far, store ? far : near, d.count, d.run_bytes);
+  const auto load = [&](std::byte* sram) { move_runs(far, near(sram), d.count, d.run_bytes); };
+  if (on.queue == Queue::dma_out)
+    move_runs(near(on.sram), far, d.count, d.run_bytes);
+  else if (d.cores == 0)
+    load(on.sram);
+  for (int core = 0; core < 32; core++)
+    if ((d.cores >> core & 1) != 0) load(on.memory.sram(core).data());
   return {};
 }
 
