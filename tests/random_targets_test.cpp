@@ -31,6 +31,7 @@ Target random_target(std::mt19937& rng, const Target& from) {
   m.sram_bytes = among(6144, 16384, 65536, 262144, 1048576);
   m.sram_banks = among(1, 4, 12), m.sram_word_bytes = among(4, 16, 64);
   m.mac_alignment = among(1, 4, 16, 64), m.vector_alignment = among(1, 4, 16);
+  m.dma_shared_loads = rng() % 2;
   m.dma_burst_bytes = among(16, 64, 128), m.dma_depth = among(1, 2, 4),
   m.dma_dims = among(1, 2, 3, 4);
   m.dram_gb_per_s = 0.25 * among(1, 4, 40, 200);

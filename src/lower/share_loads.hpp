@@ -6,7 +6,8 @@
 
 namespace longshore::lower {
 
-/// An instruction of a round, the tasks that cores do side by side; `tap`: for the comparison alone.
+/// An instruction of a round, the tasks that cores do side by side; `tap`: for the comparison
+/// alone.
 struct RoundItem {
   Instruction instruction;
   bool tap = false;

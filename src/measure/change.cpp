@@ -81,9 +81,7 @@ class SideBySide {
  private:
   using Flags = std::vector<unsigned char>;
 
-  Flags& flags(const Region& r) {
-    return r.space == Space::sram ? sram_[r.core] : dram_;
-  }
+  Flags& flags(const Region& r) { return r.space == Space::sram ? sram_[r.core] : dram_; }
 
   bool differs(const Region& r) {
     if (r.space == Space::constants) return false;
@@ -166,8 +164,8 @@ class SideBySide {
 
   static bool same_place(const Regions& regions, const Region& r) {
     return std::any_of(regions.begin(), regions.end(), [&](const Region& o) {
-      return o.write && o.space == r.space && o.core == r.core && o.address == r.address && o.run == r.run &&
-             std::equal(o.count, o.count + 3, r.count) &&
+      return o.write && o.space == r.space && o.core == r.core && o.address == r.address &&
+             o.run == r.run && std::equal(o.count, o.count + 3, r.count) &&
              std::equal(o.stride, o.stride + 3, r.stride);
     });
   }
@@ -226,8 +224,7 @@ class SideBySide {
       // What the one reads can lie where the other has parameters, which are no numbers now.
       if (!execute(a, a_.memory, a_.workspace).ok()) continue;
       tried++;
-      effect_.sensitive =
-          !execute(b, b_.memory, b_.workspace).ok() || !(save(a_) == save(b_));
+      effect_.sensitive = !execute(b, b_.memory, b_.workspace).ok() || !(save(a_) == save(b_));
     }
     if (tried == 0) effect_.sensitive = true;  // nothing is known
     restore(a_, kept_a);

@@ -13,7 +13,8 @@ const char* name(Space) noexcept;
 
 /// count[0] * count[1] * count[2] runs of `run` bytes.
 struct Region {
-  /// Of Space::sram, until regions_of tells which it is: the core whose queue the instruction is in.
+  /// Of Space::sram, until regions_of tells which it is: the core whose queue the instruction is
+  /// in.
   static constexpr std::uint8_t own_core = 255;
 
   Space space = Space::sram;
@@ -22,9 +23,9 @@ struct Region {
   std::uint64_t address = 0, run = 0;
   std::uint64_t count[3] = {1, 1, 1};
   std::uint64_t stride[3] = {};
-  std::uint32_t element = 1;  // bytes; address and strides are multiples
-  bool in_place = false;      // a read that the write of the same instruction may coincide with
-  bool restricted = false;    // a read that not all bytes make sense for, as an index table
+  std::uint32_t element = 1;     // bytes; address and strides are multiples
+  bool in_place = false;         // a read that the write of the same instruction may coincide with
+  bool restricted = false;       // a read that not all bytes make sense for, as an index table
   std::uint8_t core = own_core;  // of Space::sram: whose
 
   bool empty() const noexcept {
