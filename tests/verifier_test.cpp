@@ -283,6 +283,34 @@ TEST(Verifier, CoresHaveTheirOwnSram) {
   }
 }
 
+/// Core 1 reads what the DMA of core 0 loads for both.
+TEST(Verifier, ALoadForSeveralCores) {
+  const auto refused = [](std::uint32_t cores, bool waits) {
+    Program p;
+    p.machine = tests::small_machine();
+    p.machine.cores = 2, p.machine.dma_shared_loads = true;
+    p.constants = make_blob(std::vector<std::byte>(64));
+    Dma load;
+    load.dram = Dram::constants, load.run_bytes = 64, load.cores = cores;
+    Copy copy;
+    copy.to = 128, copy.run_bytes = 64;
+    auto &loads = p.queues[static_cast<int>(Queue::dma_in)],
+         &copies = p.queues[static_cast<int>(Queue::vector)];
+    loads.push_back({Queue::dma_in, 0, no_index, load});
+    if (waits) loads.push_back({Queue::dma_in, 0, no_index, Signal{0, 1}});
+    if (waits) copies.push_back({Queue::vector, 1, no_index, Wait{0, 1}});
+    copies.push_back({Queue::vector, 1, no_index, copy});
+    std::vector<Kind> kinds;
+    for (const Refusal& r : verify(p)) kinds.push_back(r.kind);
+    return kinds;
+  };
+  EXPECT_EQ(refused(0b11, true), std::vector<Kind>{});
+  EXPECT_EQ(refused(0b10, true), std::vector<Kind>{});
+  EXPECT_EQ(refused(0b11, false), std::vector{Kind::race});
+  EXPECT_EQ(refused(0b01, true), std::vector{Kind::unwritten});
+  EXPECT_EQ(refused(0, true), std::vector{Kind::unwritten});
+}
+
 TEST(Verifier, TenThousandInstructionsInASecond) {
   Pipeline big(1024);
   big.program.arena_bytes = 2 << 20;

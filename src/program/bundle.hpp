@@ -24,7 +24,7 @@ inline constexpr std::uint32_t section_count = 6;
 
 namespace bundle_layout {
 inline constexpr char magic[8] = {'L', 'S', 'B', 'U', 'N', 'D', 'L', 'E'};
-inline constexpr std::uint32_t version = 5;
+inline constexpr std::uint32_t version = 6;
 inline constexpr std::size_t alignment = 4096;
 
 /// At byte 0. `hash` is the XXH3 of the bytes before it.
