@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "program/check.hpp"
+#include "program/access.hpp"
 #include "program/instructions/dma.hpp"
+#include "program/machine.hpp"
 #include "program/region.hpp"
 
 namespace longshore::tests::share_loads_test {

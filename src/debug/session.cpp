@@ -196,7 +196,7 @@ std::string Session::stored_in(const Region& r) const {
 }
 
 std::string Session::text_of(const Instruction& i) const {
-  const std::string layer =
+  std::string layer =
       i.layer == no_index ? std::string() : " of layer '" + program_.layers[i.layer] + "'";
   const auto* d = i.operation.get_if<Dma>();
   if (d == nullptr) return str("written by ", longshore::name(i.operation), layer);
