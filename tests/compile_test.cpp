@@ -5,8 +5,12 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "compile/bundle_file.hpp"
@@ -203,6 +207,48 @@ TEST(Compile, QuantisesInAModeThatTheTargetHas) {
   EXPECT_EQ(compile(o).graph.numbers, Rounding::fixed31_double);
   o.rounding = Rounding::f32_even;  // asked for, so not replaced
   EXPECT_THAT(failure(o), HasSubstr("rounds in the mode f32_even"));
+}
+
+/// A first layer whose bytes are gathered one by one, a table that is fused and a tail that is
+/// worth going to the NPU for.
+Options head_and_tail(int channels) {
+  Options o = options_for(
+      parse(fmt::format("(x: i8[1,3,48,192] q(0.01, 0)) {{"
+                        " a: i8[1,{0},24,96] q(0.1, 0) = Conv(x, i8[{0},3,3,3] q(0.01, 0) {{5}}, "
+                        "pads=[1,1,1,1], strides=[2,2])"
+                        " h: i8[1,{0},24,96] q(0.1, 0) = HardSwish(a)"
+                        " b: i8[1,{0},12,96] q(0.1, 0) = Conv(h, i8[{0},1,3,3] q(0.01, 0) {{5}}, "
+                        "group={0}, strides=[2,1], pads=[1,1,1,1])"
+                        " d: i8[1,64,12,96] q(0.1, 0) = Conv(b, i8[64,{0},1,1] q(0.1, 0) {{5}})"
+                        " e: i8[1,64,12,96] q(0.1, 0) = Conv(d, i8[64,64,3,3] q(0.1, 0) {{5}}, "
+                        "pads=[1,1,1,1])"
+                        " f: i8[1,8,12,96] q(0.1, 0) = Conv(e, i8[8,64,3,3] q(0.1, 0) {{5}}, "
+                        "pads=[1,1,1,1]) return f }}",
+                        channels)),
+      "rk3588-like");
+  o.first = Stage::place;
+  return o;
+}
+
+TEST(Compile, TheSimulatorHasTheLastWordOnPrices) {
+  const auto whole_ns = [](Options o) {
+    o.place.by_price = false;
+    return compile(o).timing.total_ns;
+  };
+  const auto npu_nodes = [](const std::vector<NodePlacement>& nodes) {
+    return std::ranges::count_if(nodes, &NodePlacement::on_npu);
+  };
+  // By the prices alone the first three nodes of either belong to the CPU.
+  for (const auto& [channels, wanted] : {std::pair(4, 3), std::pair(15, 6)}) {
+    const Options o = head_and_tail(channels);
+    EXPECT_EQ(npu_nodes(place(o.model->graph, *o.target).nodes), 3);
+    const Compiled c = compile(o);
+    EXPECT_EQ(npu_nodes(c.plan.placement.nodes), wanted) << channels;
+    EXPECT_LE(c.timing.total_ns, whole_ns(o));
+  }
+  Options forced = head_and_tail(15);
+  forced.forced.emplace_back("a", false);
+  EXPECT_FALSE(compile(forced).plan.placement.nodes[0].on_npu());
 }
 
 TEST(Compile, RandomSamplesStayFew) {

@@ -191,7 +191,7 @@ class Compiler {
 
   void place() {
     tell(Stage::place, 0);
-    PlaceOptions options = o_.place;
+    PlaceOptions& options = place_options_ = o_.place;
     for (const auto& [name, npu] : o_.forced) {
       if (name == "*" && npu) {
         options.by_price = false;
@@ -218,9 +218,25 @@ class Compiler {
 
   void plan() {
     tell(Stage::plan, 0);
-    c_.plan = lower::timed_plan(c_.plan.placement, o_.plan);
+    c_.plan = best_plan();
     show("plan", [&] { return plan::print(c_.plan); });
     tell(Stage::plan, 1);
+  }
+
+  /// Placement prices node by node and knows neither what will be fused nor what hides behind a
+  /// neighbour: where it keeps on the CPU what the NPU can run, the simulator has the last word.
+  plan::Plan best_plan() {
+    const Placement priced = std::move(c_.plan.placement);
+    plan::Plan plan = lower::timed_plan(priced, o_.plan);
+    if (!place_options_.by_price || o_.plan.goal != plan::Goal::time) return plan;
+    place_options_.by_price = false;
+    const Placement whole = longshore::place(c_.graph, *o_.target, place_options_);
+    const bool same = std::ranges::equal(priced.nodes, whole.nodes, {}, &NodePlacement::chosen,
+                                         &NodePlacement::chosen);
+    if (same) return plan;
+    plan::Plan other = lower::timed_plan(whole, o_.plan);
+    return lower::predicted_ns(other) < lower::predicted_ns(plan) ? std::move(other)
+                                                                  : std::move(plan);
   }
 
   void lower() {
@@ -263,6 +279,7 @@ class Compiler {
 
   const Options& o_;
   Compiled c_;
+  PlaceOptions place_options_;
 };
 
 }  // namespace

@@ -283,18 +283,20 @@ plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> l
           schedule->timing.total_ns};
 }
 
+double predicted_ns(const plan::Plan& plan) {
+  try {
+    Result<Schedule> timed = schedule(Lowering(plan, false, false).run().program);
+    require(timed.status(), "the simulator cannot time a plan");
+    return timed->timing.total_ns;
+  } catch (const Error& e) {
+    if (e.code() != Code::unsupported) throw;
+    return std::numeric_limits<double>::infinity();  // too many engines wait for each other
+  }
+}
+
 plan::Plan timed_plan(const Placement& placement, plan::PlanOptions options) {
   options.time = task_time;
-  options.total = [](const plan::Plan& p) {
-    try {
-      Result<Schedule> timed = schedule(Lowering(p, false, false).run().program);
-      require(timed.status(), "the simulator cannot time a plan");
-      return timed->timing.total_ns;
-    } catch (const Error& e) {
-      if (e.code() != Code::unsupported) throw;
-      return std::numeric_limits<double>::infinity();  // too many engines wait for each other
-    }
-  };
+  options.total = predicted_ns;
   return plan::make_plan(placement, options);
 }
 

@@ -12,6 +12,10 @@ Program lower(const plan::Plan&);
 plan::LayerTime task_time(const plan::Plan&, std::span<const plan::Layer>,
                           std::span<const plan::TileTask>, bool through_dram);
 
+/// Nanoseconds of a plan's whole program by the simulator: PlanOptions::total. Infinite where its
+/// engines would need more semaphores than the target has.
+double predicted_ns(const plan::Plan&);
+
 /// make_plan with the times of the simulator.
 plan::Plan timed_plan(const Placement&, plan::PlanOptions = {});
 
