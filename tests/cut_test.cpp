@@ -1,7 +1,7 @@
 // The least cut against all ways to share out a few vertices.
 #include <gtest/gtest.h>
 
-#include "place/cut.hpp"
+#include "base/cut.hpp"
 #include "random.hpp"
 
 namespace longshore::tests::cut_test {

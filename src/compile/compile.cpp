@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "compile/best_plan.hpp"
 #include "compile/near_names.hpp"
+#include "compile/width_costs.hpp"
 #include "lower/cpu.hpp"
 #include "measure/runner.hpp"
 #include "optimize/optimize.hpp"
@@ -171,6 +173,11 @@ class Compiler {
     };
     QuantizeOptions options = o_.numbers;
     options.rounding = rounding();
+    if (npu())
+      options.width_costs = width_costs([this](const Graph& g) {
+        const PlaceOptions how = place_options(g, false);
+        return best_plan(longshore::place(g, *o_.target, how), how, o_.plan);
+      });
     if (c_.random_calibration)
       c_.warnings.push_back(
           "no --calibrate: RANDOM data stands in for samples; the quantised model's accuracy is "
@@ -189,21 +196,27 @@ class Compiler {
     tell(Stage::quantise, 1);
   }
 
-  void place() {
-    tell(Stage::place, 0);
-    PlaceOptions& options = place_options_ = o_.place;
+  /// A node that --force names and the graph lacks is an error, or passed over.
+  PlaceOptions place_options(const Graph& g, bool must_be_there = true) {
+    PlaceOptions options = o_.place;
     for (const auto& [name, npu] : o_.forced) {
       if (name == "*" && npu) {
         options.by_price = false;
         continue;
       }
       bool found = false;
-      for (std::size_t i = 0; i < c_.graph.nodes.size(); i++)
-        if (name == "*" || excluded(c_.graph, c_.graph.nodes[i], std::span(&name, 1)))
+      for (std::size_t i = 0; i < g.nodes.size(); i++)
+        if (name == "*" || excluded(g, g.nodes[i], std::span(&name, 1)))
           options.forced[i] = npu, found = true;
-      if (!found) refuse_name(str("--force ", name, npu ? "=npu" : "=cpu"), name, c_.graph);
+      if (!found && must_be_there)
+        refuse_name(str("--force ", name, npu ? "=npu" : "=cpu"), name, g);
     }
-    c_.plan.placement = longshore::place(c_.graph, *o_.target, options);
+    return options;
+  }
+
+  void place() {
+    tell(Stage::place, 0);
+    c_.plan.placement = longshore::place(c_.graph, *o_.target, place_options(c_.graph));
     std::size_t open = 0;
     std::string first;
     for (const Node& n : c_.graph.nodes)
@@ -218,25 +231,9 @@ class Compiler {
 
   void plan() {
     tell(Stage::plan, 0);
-    c_.plan = best_plan();
+    c_.plan = best_plan(std::move(c_.plan.placement), place_options(c_.graph), o_.plan);
     show("plan", [&] { return plan::print(c_.plan); });
     tell(Stage::plan, 1);
-  }
-
-  /// Placement prices node by node and knows neither what will be fused nor what hides behind a
-  /// neighbour: where it keeps on the CPU what the NPU can run, the simulator has the last word.
-  plan::Plan best_plan() {
-    const Placement priced = std::move(c_.plan.placement);
-    plan::Plan plan = lower::timed_plan(priced, o_.plan);
-    if (!place_options_.by_price || o_.plan.goal != plan::Goal::time) return plan;
-    place_options_.by_price = false;
-    const Placement whole = longshore::place(c_.graph, *o_.target, place_options_);
-    const bool same = std::ranges::equal(priced.nodes, whole.nodes, {}, &NodePlacement::chosen,
-                                         &NodePlacement::chosen);
-    if (same) return plan;
-    plan::Plan other = lower::timed_plan(whole, o_.plan);
-    return lower::predicted_ns(other) < lower::predicted_ns(plan) ? std::move(other)
-                                                                  : std::move(plan);
   }
 
   void lower() {
@@ -279,7 +276,6 @@ class Compiler {
 
   const Options& o_;
   Compiled c_;
-  PlaceOptions place_options_;
 };
 
 }  // namespace
@@ -316,33 +312,10 @@ void prove(const Program& p, std::string_view which) {
   }
 }
 
-namespace {
-
-/// Conversions between 8 and 16 bits take time as well: where 16 bits everywhere are faster than
-/// where they are needed, and as near to float as wanted, that is taken.
-Compiled compile_mixed(const Options& options) {
-  Compiled c = Compiler(options).run();
-  const std::optional<Mixed>& mixed = c.quantisation.mixed;
-  if (!mixed || mixed->wide == 0 || mixed->wide == mixed->nodes ||
-      mixed->all_db < mixed->wanted_db || c.timing.total_ns <= 0)
-    return c;
-  Options wide = options;
-  wide.numbers.precision = Precision::w8a16;
-  Compiled other = Compiler(wide).run();
-  const double reached = other.quantisation.mixed->after_db;
-  if (reached < mixed->wanted_db || other.timing.total_ns >= c.timing.total_ns) return c;
-  other.quantisation.mixed = mixed;
-  other.quantisation.mixed->wide = mixed->nodes;
-  other.quantisation.mixed->after_db = reached;
-  return other;
-}
-
-}  // namespace
-
 Compiled compile(const Options& options) {
   const std::string& file = options.source.path;
   try {
-    return compile_mixed(options);
+    return Compiler(options).run();
   } catch (const Error& e) {
     if (std::string_view(e.what()).find(file) != std::string_view::npos)
       throw;  // or it has no name

@@ -283,11 +283,15 @@ plan::LayerTime task_time(const plan::Plan& plan, std::span<const plan::Layer> l
           schedule->timing.total_ns};
 }
 
+Timing predicted(const plan::Plan& plan) {
+  Result<Schedule> timed = schedule(Lowering(plan, false, false).run().program);
+  require(timed.status(), "the simulator cannot time a plan");
+  return std::move(timed->timing);
+}
+
 double predicted_ns(const plan::Plan& plan) {
   try {
-    Result<Schedule> timed = schedule(Lowering(plan, false, false).run().program);
-    require(timed.status(), "the simulator cannot time a plan");
-    return timed->timing.total_ns;
+    return predicted(plan).total_ns;
   } catch (const Error& e) {
     if (e.code() != Code::unsupported) throw;
     return std::numeric_limits<double>::infinity();  // too many engines wait for each other

@@ -1,6 +1,7 @@
 #pragma once
 #include "plan/plan.hpp"
 #include "program/program.hpp"
+#include "sim/schedule.hpp"
 
 namespace longshore::lower {
 
@@ -12,8 +13,12 @@ Program lower(const plan::Plan&);
 plan::LayerTime task_time(const plan::Plan&, std::span<const plan::Layer>,
                           std::span<const plan::TileTask>, bool through_dram);
 
-/// Nanoseconds of a plan's whole program by the simulator: PlanOptions::total. Infinite where its
-/// engines would need more semaphores than the target has.
+/// What the simulator says of a plan's program. Throws where its engines would need more semaphores
+/// than the target has.
+Timing predicted(const plan::Plan&);
+
+/// Nanoseconds of a plan's whole program by the simulator: PlanOptions::total. Infinite where
+/// `predicted` throws for want of semaphores.
 double predicted_ns(const plan::Plan&);
 
 /// make_plan with the times of the simulator.

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "place/cut.hpp"
+#include "base/cut.hpp"
 #include "place/price.hpp"
 
 namespace longshore {

@@ -9,6 +9,7 @@
 #include "ir/recode.hpp"
 #include "quantize/groups.hpp"
 #include "quantize/mixed.hpp"
+#include "quantize/output_noise.hpp"
 #include "quantize/prepare.hpp"
 #include "tensor/quant.hpp"
 
@@ -31,8 +32,8 @@ constexpr float mask_below = -500;
 /// A score so far below another of its row has no part in a Softmax of 8 bits: e^-7 is under half
 /// of 1/256.
 constexpr float no_part = 7;
-/// Channels with less than this part of the strongest one's squares count as if they had so much.
-constexpr double least_part = 1e-6;
+/// Samples on which the effect of each value's codes is measured.
+constexpr std::size_t most_for_noise = 8;
 
 class Quantiser {
  public:
@@ -63,8 +64,8 @@ class Quantiser {
     Groups groups = settle();
     note_types();
     choose(groups);
-    if (options_.measure_noise) measure_noise();
     absorb_clamps();
+    if (options_.measure_noise) measure_noise();
     observe_inputs_of_weights();
     Graph out = build();
     warn_of_coarser_weights();
@@ -286,40 +287,27 @@ class Quantiser {
     }
   }
 
-  /// What rounding to the codes that a value has does to the mean channel.
+  /// What the codes of each value do to the outputs. Moves only show those of another.
   void measure_noise() {
-    std::map<ValueId, int> axes;
-    const auto watch = [&](ValueId v) {
-      const int rank = in_[v].type.ranked ? in_[v].type.rank() : 0;
-      if (rank > 0 && !in_.constant(v)) axes[v] = rank >= 4 ? 1 : rank - 1;
+    std::vector<Rounded> values;
+    std::set<ValueId> known;
+    const auto wanted = [&](ValueId v, DType t) {
+      if (v == no_value || in_.constant(v) || !scales_.contains({v, t})) return;
+      if (known.insert(v).second) values.push_back({v, scales_.at({v, t}), t});
     };
-    for (std::size_t i = 0; i < in_.nodes.size(); i++) {
-      if (!selection_.integer(i)) continue;
-      for (std::size_t k : data_inputs(in_, in_.nodes[i])) watch(in_.nodes[i].inputs[k]);
-      watch(in_.nodes[i].outputs[0]);
-    }
-    const auto statistics = observe_channels(in_, calibration_, axes);
-    const auto of = [&](ValueId v, DType t) {
-      const auto at = statistics.find(v);
-      const auto q = scales_.find({v, t});
-      if (at == statistics.end() || q == scales_.end()) return 0.0;
-      const std::vector<double>& squares = at->second.mean_square;
-      const double most = *std::ranges::max_element(squares);
-      double sum = 0;
-      for (double x : squares) sum += 1 / std::max({x, least_part * most, 1e-60});
-      const auto step = static_cast<double>(q->second.scale);
-      return step * step / 12 * sum / static_cast<double>(squares.size());
-    };
+    const auto given = [&](ValueId v) { return !in_.def(v) || !selected(*in_.def(v)); };
     for (std::size_t i = 0; i < in_.nodes.size(); i++) {
       const Node& n = in_.nodes[i];
-      if (!selection_.integer(i) || n.op->quant == Quant::same) continue;
-      double noise = of(n.outputs[0], type_of_node(n));
-      for (std::size_t k : data_inputs(in_, n)) {
-        const Node* def = in_.def(n.inputs[k]);
-        if (!def || !selected(*def)) noise = std::max(noise, of(n.inputs[k], type_of_node(n)));
-      }
-      report_.noise.push_back({in_[n.outputs[0]].name, noise});
+      if (!selection_.integer(i) || n.op->quant == Quant::same || absorbed_.contains(i)) continue;
+      wanted(n.outputs[0], type_of_node(n));
+      for (std::size_t k : data_inputs(in_, n))
+        if (given(n.inputs[k])) wanted(n.inputs[k], type_of_node(n));
     }
+    Calibration first = calibration_;
+    first.count = std::min(first.count, most_for_noise);
+    const std::vector<double> noise = output_noise(in_, first, values);
+    for (std::size_t k = 0; k < values.size(); k++)
+      report_.noise.push_back({in_[values[k].value].name, noise[k]});
   }
 
   void check_growth(const std::string& name, const RangeStatistics& s) {
@@ -353,6 +341,7 @@ class Quantiser {
       scales_[{from, t}] = scales_.at({to, t});
       records_.erase(from);
       absorbed_.insert(i);
+      report_.absorbed.emplace_back(in_[to].name, in_[from].name);
     }
   }
 
@@ -645,7 +634,8 @@ Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOpt
                QuantizeReport* report) {
   QuantizeReport local;
   QuantizeReport& to = report ? *report : local;
-  if (options.min_sqnr_db > 0) return quantize_mixed(g, calibration, options, to);
+  if (options.min_sqnr_db > 0 || options.max_drop > 0)
+    return quantize_mixed(g, calibration, options, to);
   return Quantiser(g, calibration, options, to).run();
 }
 

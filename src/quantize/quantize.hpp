@@ -8,8 +8,10 @@
 
 #include "quantize/calibration.hpp"
 #include "quantize/equalise.hpp"
+#include "quantize/output_noise.hpp"
 #include "quantize/scale.hpp"
 #include "quantize/select.hpp"
+#include "quantize/widths.hpp"
 
 namespace longshore {
 
@@ -25,9 +27,11 @@ struct QuantizeOptions {
   Rounding rounding = Rounding::f32_even;
   Precision precision = Precision::w8a8;  // an integer one, of all nodes but those named below
   std::vector<NodePrecision> precisions;  // the last that names a node holds; f32: it stays float
-  /// Above 0: as many nodes get 16-bit activations (w8a16) as the outputs of calibration samples
-  /// need to be within so many decibels of float's. Nodes named above keep their precision.
-  double min_sqnr_db = 0;
+  /// Above 0: those nodes get 16-bit activations (w8a16) that the outputs of calibration samples
+  /// need to be within so many decibels of float's, or to lose at most so many per cent (Nearness);
+  /// of all choices one that costs little. Nodes named above keep their precision.
+  double min_sqnr_db = 0, max_drop = 0;
+  WidthCosts width_costs;
   bool measure_noise = false;  // the report says what the codes do to each node
   /// Nodes that stay float: a node's name, the name of one of its outputs, or an operator.
   std::vector<std::string> exclude;
@@ -51,18 +55,20 @@ struct FloatNode {
   FloatReason reason;
 };
 
-/// What codes do to a node: the mean, over the channels of what it makes and of what only it has
-/// codes of, of the expected squares of rounding errors, in parts of the squares of the numbers.
-struct NodeNoise {
-  std::string output;
+/// What the codes of a value alone do to the outputs: squared differences in parts of the outputs'
+/// squares.
+struct ValueNoise {
+  std::string value;
   double noise = 0;
 };
 
-/// What min_sqnr_db came to: of the output that fares worst, over the samples that were compared.
+/// What min_sqnr_db and max_drop came to, over the samples that were compared.
 struct Mixed {
-  double wanted_db = 0, before_db = 0, after_db = 0;
-  double all_db = 0;                // with 16 bits everywhere, where 8 are not enough
-  std::size_t nodes = 0, wide = 0;  // that compute in codes; of these with 16-bit activations
+  double wanted_db = 0, max_drop = 0;  // as asked; 0: it was not
+  Nearness before, after, all;         // in 8 bits; as it is; in 16 bits, where 8 are not enough
+  std::size_t nodes = 0;               // that compute in codes
+  std::vector<std::string> wide;       // of these with 16-bit activations, by what they make
+  double before_us = 0, after_us = 0, all_us = 0;  // predicted; 0: no target
 };
 
 /// Everything that quantize decided.
@@ -70,8 +76,10 @@ struct QuantizeReport {
   std::size_t samples = 0;
   std::vector<Unreadable> unreadable;
   std::vector<Equalised> equalised;
-  std::vector<NodeNoise> noise;  // with measure_noise
-  std::optional<Mixed> mixed;    // with min_sqnr_db
+  std::vector<ValueNoise> noise;  // with measure_noise
+  /// Clamps that saturation does for the node before: what they made, and what they were given.
+  std::vector<std::pair<std::string, std::string>> absorbed;
+  std::optional<Mixed> mixed;  // with min_sqnr_db or max_drop
   std::vector<ValueRecord> values;
   std::vector<FloatNode> float_nodes;
   std::size_t quantised_nodes = 0;
@@ -79,6 +87,8 @@ struct QuantizeReport {
   std::vector<std::string> warnings;
 };
 
+/// What was reached at what cost, beside none and all of it, in one line.
+std::string print(const Mixed&);
 /// The report as a table for people.
 std::string print(const QuantizeReport&);
 

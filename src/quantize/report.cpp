@@ -6,6 +6,31 @@
 
 namespace longshore {
 
+std::string print(const Mixed& m) {
+  std::string out = fmt::format("16-bit activations in {} of {} nodes: ", m.wide.size(), m.nodes);
+  const auto compared = [&](const auto& shown) {
+    out += shown(m.after, m.after_us);
+    if (m.wide.empty()) return;
+    out += fmt::format(", {} with none", shown(m.before, m.before_us));
+    if (m.wide.size() < m.nodes) out += fmt::format(", {} with all", shown(m.all, m.all_us));
+  };
+  if (m.wanted_db > 0) {
+    compared([](const Nearness& n, double) { return fmt::format("{:.1f} dB of float", n.db()); });
+    out += fmt::format(" ({:.1f} wanted)", m.wanted_db);
+  }
+  if (m.max_drop > 0) {
+    if (m.wanted_db > 0) out += "; ";
+    compared(
+        [](const Nearness& n, double) { return fmt::format("{:.2f} % lost", n.drop_percent()); });
+    out += fmt::format(" (at most {:.2f} wanted)", m.max_drop);
+  }
+  if (m.after_us > 0) {
+    out += "; ";
+    compared([](const Nearness&, double us) { return fmt::format("{:.3f} ms", us * 1e-3); });
+  }
+  return out;
+}
+
 std::string print(const QuantizeReport& r) {
   std::string kinds_of_integers;
   for (const auto& [precision, count] : r.nodes)
@@ -23,11 +48,7 @@ std::string print(const QuantizeReport& r) {
         "equalised: channels of '{}' and {} more, divided by {:.3g} to {:.3g}; "
         "expected noise {:.1f} dB lower\n",
         e.name, e.values - 1, e.least, e.most, -10 * std::log10(e.noise));
-  if (r.mixed)
-    out += fmt::format(
-        "16-bit activations in {} of {} nodes: {:.1f} dB of float where {:.1f} were "
-        "wanted, {:.1f} without\n",
-        r.mixed->wide, r.mixed->nodes, r.mixed->after_db, r.mixed->wanted_db, r.mixed->before_db);
+  if (r.mixed) out += print(*r.mixed) + "\n";
   constexpr std::string_view kinds[] = {"activation", "constant", "weights", "bias"};
   out += fmt::format("{:<10} {:<4} {:<32} {:>24} {:>24} {:>12} {:>5}  {}\n", "kind", "type",
                      "value", "observed", "chosen", "scale", "zero", "method");

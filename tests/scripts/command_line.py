@@ -590,8 +590,12 @@ def test_calibration(here):
                       ["b.npy", "element 66", "'x'"])
         check.that(not (here / "x.lsb").exists(), f"no bundle after {value}")
     told = as_json(cli.run("build", file, "--target", NPU, "--min-sqnr", "45", "--json"))["mixed"]
-    check.that(told["wide"] > 0 and told["after_db"] >= 45 > told["before_db"], "--min-sqnr widens what it must", told)
-    answers("and says so", cli.run("build", file, "--target", NPU, "--min-sqnr", "45"), ["16 bits in", "45.0 wanted"])
+    check.that(told["wide"] and told["after"]["db"] >= 45 > told["before"]["db"], "--min-sqnr widens what it must", told)
+    check.that(told["before"]["ms"] <= told["after"]["ms"] <= told["all"]["ms"], "and says what that costs", told)
+    answers("and says so", cli.run("build", file, "--target", NPU, "--min-sqnr", "45"), ["16-bit activations in", "45.0 wanted"])
+    told = as_json(cli.run("build", file, "--target", NPU, "--max-drop", "0.01", "--json"))["mixed"]
+    check.that(told["wide"] and told["after"]["drop_percent"] <= 0.01 < told["before"]["drop_percent"], "--max-drop does too", told)
+    check.refuses("--max-drop of too much", cli.run("build", file, "--target", NPU, "--max-drop", "101"), ["--max-drop", "101"], code=64)
     check.refuses("--min-sqnr of nothing", cli.run("build", file, "--target", NPU, "--min-sqnr", "much"), ["--min-sqnr", "much"], code=64)
     answers("--min-sqnr of what stays float", cli.run("run", file, "--min-sqnr", "45"), err=["--min-sqnr changes nothing"])
     # Sixteen samples of 120 MB would not fit.

@@ -132,12 +132,18 @@ Json to_json(const compile::Compiled& c) {
               {"unpriced_nodes", std::ranges::count_if(p.nodes, unpriced)},
               {"arena_bytes", c.program.arena_bytes},
               {"random_calibration", c.random_calibration}};
-  if (const std::optional<Mixed>& m = c.quantisation.mixed)
+  if (const std::optional<Mixed>& m = c.quantisation.mixed) {
+    const auto near = [](const Nearness& n, double us) {
+      return Json{{"db", n.db()}, {"drop_percent", n.drop_percent()}, {"ms", us * 1e-3}};
+    };
     out["mixed"] = {{"wanted_db", m->wanted_db},
-                    {"before_db", m->before_db},
-                    {"after_db", m->after_db},
+                    {"max_drop", m->max_drop},
+                    {"before", near(m->before, m->before_us)},
+                    {"after", near(m->after, m->after_us)},
                     {"nodes", static_cast<unsigned long>(m->nodes)},
-                    {"wide", static_cast<unsigned long>(m->wide)}};
+                    {"wide", m->wide}};
+    if (m->all_us > 0) out["mixed"]["all"] = near(m->all, m->all_us);
+  }
   for (const auto& [key, value] : p.target.changes) out["set"][key] = value;
   if (p.target.machine.present) {
     for (int a = 0; a < activity_count; a++)
@@ -207,10 +213,7 @@ void show_totals(std::ostream& out, const compile::Compiled& c, const std::strin
   if (!p.target.changes.empty())
     out << "  set     " << wrapped(shown_changes(p.target), 10, 10, ", ") << "\n";
   if (const std::optional<Mixed>& m = c.quantisation.mixed)
-    out << fmt::format(
-        "  16 bits in {} of {} nodes: {:.1f} dB of float, {:.1f} wanted, {:.1f} "
-        "without\n",
-        m->wide, m->nodes, m->after_db, m->wanted_db, m->before_db);
+    out << "  codes   " << wrapped(print(*m), 10, 10) << "\n";
   if (without)
     out << fmt::format("  without {} node{}, whose dims are known at run time only\n", without,
                        without == 1 ? "" : "s");

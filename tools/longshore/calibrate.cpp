@@ -197,9 +197,15 @@ void add_calibrate_options(CommandLine& app, CalibrateOptions& o) {
       .group(group);
   app.add_option(
          "--min-sqnr", o.quantize.min_sqnr_db,
-         "DB: 16-bit activations for as few nodes as the outputs of calibration samples need "
-         "to come within so many decibels of float's")
+         "DB: 16-bit activations where the outputs of calibration samples need them to come within "
+         "so many decibels of float's, by the cheapest choice found for the target")
       .range(0.0, 200.0)
+      .group(group);
+  app.add_option(
+         "--max-drop", o.quantize.max_drop,
+         "PERCENT: the same, until at most so much of the outputs is noise and at most so many of "
+         "float's answers are lost, by float's own probabilities")
+      .range(0.0, 100.0)
       .group(group);
 }
 
@@ -294,6 +300,7 @@ void warn_of_unused(const CalibrateOptions& o, const compile::Compiled& c) {
   if (!o.precision.empty()) warn(str("--precision changes nothing: ", why));
   if (!o.node_precisions.empty()) warn(str("--node-precision changes nothing: ", why));
   if (o.quantize.min_sqnr_db > 0) warn(str("--min-sqnr changes nothing: ", why));
+  if (o.quantize.max_drop > 0) warn(str("--max-drop changes nothing: ", why));
 }
 
 }  // namespace longshore

@@ -1,4 +1,4 @@
-#include "place/cut.hpp"
+#include "base/cut.hpp"
 
 #include <algorithm>
 
