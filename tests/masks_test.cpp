@@ -1,8 +1,12 @@
 // Additive masks before a Softmax: the codes are for the scores, whatever the mask's constant.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
+#include "quantize/prepare.hpp"
 #include "quantize/quantize.hpp"
 #include "random.hpp"
 
@@ -59,7 +63,8 @@ Result quantised(const Graph& g, float low) {
 TEST(Masks, AnyConstantIsAsGoodAsNone) {
   const Graph g = parse(attention());
   const double none = quantised(g, 0).sqnr;
-  for (const float low : {-1000.0f, -10000.0f, -65504.0f, -1e9f, -3.4e38f}) {
+  for (const float low :
+       {-1000.0f, -10000.0f, -65504.0f, -1e9f, -3.4e38f, -std::numeric_limits<float>::infinity()}) {
     const Result r = quantised(g, low);
     EXPECT_GT(r.sqnr, none - 6) << low;
     EXPECT_EQ(r.values.at("a").method, "additive mask") << low;
@@ -69,6 +74,25 @@ TEST(Masks, AnyConstantIsAsGoodAsNone) {
     EXPECT_LE(r.values.at("a").chosen.lowest, scores.lowest - 6) << low;
     EXPECT_GE(r.values.at("a").chosen.lowest, scores.lowest - 9) << low;
   }
+}
+
+// Where a condition chooses between scores and a constant, the sum with a mask is the same.
+TEST(Masks, ConditionsAreMasksToo) {
+  const double none = quantised(parse(attention()), 0).sqnr;
+  for (const char* low : {"-10000", "-1e9", "-3.4028234e38", "-inf"})
+    for (const bool negated : {false, true}) {
+      std::string text = attention();
+      const std::string sum = "Add(s, mask)";
+      // Columns of the mask's zeros are kept.
+      text.replace(text.find(sum), sum.size(),
+                   negated ? fmt::format("Where(out, f32[]{{{}}}, s)", low)
+                           : fmt::format("Where(kept, s, f32[]{{{}}})", low));
+      text.insert(text.find("a: f32"),
+                  "kept: bool[1,1,8] = Equal(mask, f32[]{0}) out: bool[1,1,8] = Not(kept) ");
+      const Result r = quantised(parse(text), -1);
+      EXPECT_GT(r.sqnr, none - 6) << text;
+      EXPECT_EQ(r.values.at("a").method, "additive mask") << text;
+    }
 }
 
 // A bias that ranks scores is no mask, and one that others read is wanted whole.
@@ -81,6 +105,22 @@ TEST(Masks, OthersKeepTheirRange) {
   std::string text = attention();
   text.replace(text.find("Softmax(a, axis=-1)"), 19, "Sigmoid(a)");
   EXPECT_NE(quantised(parse(text), -10000).values.at("a").method, "additive mask");
+}
+
+// Nobody but a Softmax may take a condition's constant for "not at all", nor one that is not low.
+TEST(Masks, OtherConditionsStay) {
+  const auto chosen = [](const std::string& low, const std::string& reader) {
+    const Graph g = parse("(x: f32[1,8,8], c: bool[1,1,8]) { a: f32[1,8,8] = Where(c, x, f32[]{" +
+                          low + "}) y: f32[1,8,8] = " + reader + " }");
+    const Graph p = prepare_for_quantisation(g, [](const Node&) { return true; });
+    return print(p).find("Where(c, x") != std::string::npos;
+  };
+  EXPECT_FALSE(chosen("-1e9", "Softmax(a) return y"));
+  EXPECT_TRUE(chosen("-4000", "Softmax(a) return y"));
+  EXPECT_TRUE(chosen("1e9", "Softmax(a) return y"));
+  EXPECT_TRUE(chosen("nan", "Softmax(a) return y"));
+  EXPECT_TRUE(chosen("-1e9", "Relu(a) return y"));
+  EXPECT_TRUE(chosen("-1e9", "Softmax(a) z: f32[1,8,8] = Neg(a) return y, z"));
 }
 
 }  // namespace

@@ -128,8 +128,7 @@ class Compiler {
 
   void check_exclude() {
     if (o_.numbers.exclude.empty() && o_.numbers.precisions.empty()) return;
-    const Graph prepared = prepare_for_quantisation(
-        c_.optimised, [](const Node& n) { return n.op->quant != Quant::none; });
+    const Graph prepared = prepare_for_quantisation(c_.optimised, [](const Node&) { return true; });
     for (const std::string& name : o_.numbers.exclude)
       if (!names_a_node(c_.optimised, name) && !names_a_node(prepared, name))
         refuse_name(str("--keep-float ", name), name, c_.optimised);

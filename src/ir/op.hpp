@@ -55,6 +55,9 @@ class Rewriter {
   /// {that value, extra inputs...}.
   virtual void after(Node&, std::string_view op, std::vector<ValueId> extra_inputs,
                      Attributes = {}) = 0;
+  /// The only node that reads a value; null where several do, or an output shows it, or nobody
+  /// knows yet.
+  virtual const Node* only_reader(ValueId) const { return nullptr; }
 
  protected:
   ~Rewriter() = default;

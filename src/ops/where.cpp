@@ -34,6 +34,32 @@ Status eval(EvalContext& c) noexcept {
   return {};
 }
 
+/// Below this a constant stands for "not at all".
+constexpr float never = -5000;
+
+/// Where(chosen, scores, never) that only a Softmax reads: scores + Where(chosen, 0, never), an
+/// additive mask, which has codes where a condition has none. Beside a number that low the scores
+/// do not count.
+void as_additive_mask(Node& n, Rewriter& r) {
+  const Node* reader = r.only_reader(n.outputs[0]);
+  if (!reader || !reader->op->ignores_low) return;
+  for (const std::size_t k : {1u, 2u}) {
+    const Tensor* low = r.graph().constant(n.inputs[k]);
+    if (!low || low->dtype != DType::f32 || low->elements() != 1 ||
+        r.graph().constant(n.inputs[3 - k]))
+      continue;
+    if (!(low->values<float>()[0] <= never)) continue;
+    const ValueId zero = r.constant(make_floats(Shape{}, std::vector<float>{0})),
+                  masked = r.constant(make_floats(Shape{}, std::vector<float>{2 * never}));
+    const ValueId scores = n.inputs[3 - k];
+    const ValueId mask =
+        r.before("Where", {n.inputs[0], k == 1 ? masked : zero, k == 1 ? zero : masked});
+    n.op = &op_named("Add");
+    n.inputs = {scores, mask};
+    return;
+  }
+}
+
 }  // namespace
 
 extern constinit const OpDef definition = {
@@ -47,6 +73,7 @@ extern constinit const OpDef definition = {
     .infer = infer,
     .eval = eval,
     .facts = facts_rank,
+    .to_integer = as_additive_mask,
     .first_dim = first_dim_of_broadcast,
     .examples = {"(c: bool[3,1], x: f32[2,3,4], y: f32[]) { z = Where(c, x, y) return z }",
                  "(c: bool[4], x: i64[4], y: i64[1]) { z = Where(c, x, y) return z }"},

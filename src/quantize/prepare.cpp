@@ -11,10 +11,16 @@ namespace {
 /// Where an operator's `to_integer` puts what it takes out of a node.
 class Preparer final : public Rewriter {
  public:
-  explicit Preparer(const Graph& from) : out_(from) { out_.nodes.clear(); }
+  explicit Preparer(const Graph& from)
+      : from_(from), readers_(from.values.size()), uses_(use_counts(from)), out_(from) {
+    out_.nodes.clear();
+    for (const Node& n : from.nodes)
+      for (ValueId v : n.inputs)
+        if (v != no_value) readers_[index(v)] = &n;
+  }
 
-  Graph run(const Graph& from, const std::function<bool(const Node&)>& wanted) {
-    for (const Node& n : from.nodes) {
+  Graph run(const std::function<bool(const Node&)>& wanted) {
+    for (const Node& n : from_.nodes) {
       Node copy = n;
       if (n.op->to_integer && wanted(n)) n.op->to_integer(copy, *this);
       for (std::size_t i = 0; i < copy.inputs.size() && i < n.inputs.size(); i++)
@@ -47,8 +53,14 @@ class Preparer final : public Rewriter {
         {&op_named(op), std::move(inputs), {result}, std::move(attributes), {}, n.origin});
     n.outputs[0] = inner;
   }
+  const Node* only_reader(ValueId v) const override {
+    return index(v) < uses_.size() && uses_[index(v)] == 1 ? readers_[index(v)] : nullptr;
+  }
 
  private:
+  const Graph& from_;
+  std::vector<const Node*> readers_;  // by value: the last of them
+  std::vector<int> uses_;
   Graph out_;
   std::vector<Node> after_;  // of the node in hand
 };
@@ -56,7 +68,7 @@ class Preparer final : public Rewriter {
 }  // namespace
 
 Graph prepare_for_quantisation(const Graph& g, const std::function<bool(const Node&)>& wanted) {
-  return Preparer(g).run(g, wanted);
+  return Preparer(g).run(wanted);
 }
 
 }  // namespace longshore

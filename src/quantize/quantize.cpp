@@ -49,9 +49,8 @@ class Quantiser {
     };
     check_precision(options.precision);
     for (const NodePrecision& p : options.precisions) check_precision(p.precision);
-    in_ = prepare_for_quantisation(g, [&](const Node& n) {
-      return n.op->quant != Quant::none && !excluded(g, n, options.exclude);
-    });
+    in_ = prepare_for_quantisation(g,
+                                   [&](const Node& n) { return !excluded(g, n, options.exclude); });
     if (options.equalise && calibration.count > 0)
       in_ = equalise(in_, calibration, report_.equalised);
   }
@@ -121,9 +120,10 @@ class Quantiser {
         const auto mask = seen_.find(n.inputs[k]), scores = seen_.find(n.inputs[1 - k]);
         if (mask == seen_.end() || scores == seen_.end()) continue;
         const RangeStatistics &m = mask->second, &s = scores->second;
-        if (m.lowest > mask_below || m.not_finite > 0 || s.not_finite > 0 || s.lowest <= mask_below)
+        const bool low = m.minus_infinite > 0 || m.lowest <= mask_below;
+        if (!low || m.not_finite > m.minus_infinite || s.not_finite > 0 || s.lowest <= mask_below)
           continue;
-        const float above = std::max(m.highest, 0.0f);
+        const float above = m.seen() ? std::max(m.highest, 0.0f) : 0;
         found[n.outputs[0]] = {std::min(s.lowest - no_part, 0.0f),
                                std::max(s.highest + above, 0.0f)};
         Range& own = found[n.inputs[k]];

@@ -16,6 +16,7 @@ void RangeStatistics::add_sample(std::span<const float> values) {
   for (float x : values) {
     if (!std::isfinite(x)) {
       sample.not_finite++;
+      sample.minus_infinite += x < 0;
       continue;
     }
     sample.lowest = std::min(sample.lowest, x);
@@ -33,6 +34,7 @@ void RangeStatistics::merge(const RangeStatistics& other) {
   highest = std::max(highest, other.highest);
   elements += other.elements;
   not_finite += other.not_finite;
+  minus_infinite += other.minus_infinite;
 }
 
 void Histogram::add(std::span<const float> values) {

@@ -24,6 +24,7 @@ struct RangeStatistics {
   float second_lowest = std::numeric_limits<float>::infinity();
   float second_highest = -std::numeric_limits<float>::infinity();
   std::uint64_t elements = 0, not_finite = 0;
+  std::uint64_t minus_infinite = 0;  // of those that are not finite
 
   bool seen() const { return lowest <= highest; }
   /// The observed range with zero in it.
