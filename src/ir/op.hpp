@@ -104,6 +104,7 @@ struct OpDef {
   std::string_view domain = {};  // "" is ai.onnx
   std::string_view doc;
   int since = 1;  // newest opset whose semantics this file implements
+  int came = 0;   // the opset that ONNX has the operator since, where that is above 21
   Schema schema;
   /// Older opsets to these semantics, on import. May also turn the node into another operator.
   void (*normalise)(Node&, int opset, Rewriter&) = nullptr;
@@ -134,6 +135,8 @@ struct OpDef {
   std::string_view (*fused)(const NodeTypes&) = nullptr;
   /// Before quantisation: what the integer formula lacks goes into constants or nodes of its own.
   void (*to_integer)(Node&, Rewriter&) = nullptr;
+  /// Of operators that ONNX lacks: the node becomes one that ONNX has, with others around it.
+  void (*to_standard)(Node&, Rewriter&) = nullptr;
   /// Of operators that get scales as inputs: the one that computes the same on quantised types.
   std::string_view on_codes = {};
   /// The number that the node wants as the first dim of its data, whatever it is given; 0: any.

@@ -22,6 +22,7 @@ extern constinit const OpDef definition = {
     .name = "BitCast",
     .doc = "The same bits as another element type of the same width.",
     .since = 26,
+    .came = 26,
     .schema = {.inputs = {{"input", type_set::any}},
                .outputs = {{"output", type_set::any}},
                .attributes = {{"to", AttributeKind::integer, true}}},

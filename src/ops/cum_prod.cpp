@@ -6,6 +6,7 @@ extern constinit const OpDef definition = {
     .name = "CumProd",
     .doc = "The running product along an axis.",
     .since = 26,
+    .came = 26,
     .schema = {.inputs = {{"x",
                            type_set::float_types |
                                types(DType::i32, DType::i64, DType::u32, DType::u64),

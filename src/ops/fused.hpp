@@ -1,5 +1,6 @@
 // What operators with a fused activation share: how they come apart again.
 #pragma once
+#include "base/error.hpp"
 #include "ir/op.hpp"
 
 namespace longshore::ops {
@@ -28,18 +29,28 @@ inline void append_activation(Node& n, const Activation& a, Rewriter& r) {
   }
 }
 
-/// Integer formulas know clamps and no residual: everything else becomes the plain operator, the
-/// sum and the activation.
-inline void split_fused(Node& n, std::string_view plain, Rewriter& r) {
+/// The plain operator, the sum and the activation, as nodes of their own; without a clamp that the
+/// ends of the codes are anyhow.
+inline void take_apart(Node& n, std::string_view plain, Rewriter& r) {
   Activation a;
   const ValueId residual = input_with(n, InputRole::residual);
-  if (!Activation::from(n.attributes, a).ok() || (a.narrows() && residual == no_value)) return;
+  require(Activation::from(n.attributes, a), describe(n));
+  const TensorType& y = r.graph()[n.outputs[0]].type;
+  if (y.quantised() && a.saturates(y.dtype, y.quant.scale[0], y.quant.zero_point[0])) a = {};
   Activation{}.to(n.attributes);
   n.op = &op_named(plain);
   n.inputs.resize(std::min(n.inputs.size(), n.op->schema.inputs.size()));
   while (n.inputs.back() == no_value) n.inputs.pop_back();
   append_activation(n, a, r);
   if (residual != no_value) r.after(n, "Add", {residual});
+}
+
+/// Integer formulas know clamps and no residual: everything else is taken apart.
+inline void split_fused(Node& n, std::string_view plain, Rewriter& r) {
+  Activation a;
+  if (!Activation::from(n.attributes, a).ok()) return;
+  if (a.narrows() && input_with(n, InputRole::residual) == no_value) return;
+  take_apart(n, plain, r);
 }
 
 /// `fused` of an operator that has an activation already: itself while that is none.

@@ -63,6 +63,7 @@ extern constinit const OpDef definition = {
           return std::string_view(has_no_activation(n) ? "com.microsoft.FusedConv" : "");
         },
     .to_integer = [](Node& n, Rewriter& r) { split_fused(n, "Conv", r); },
+    .to_standard = [](Node& n, Rewriter& r) { take_apart(n, "Conv", r); },
     .form = conv_form,
     .float_rtol = 1e-4f,
     .float_atol = 1e-4f,

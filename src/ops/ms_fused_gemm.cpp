@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "base/error.hpp"
 #include "ops/gemm.hpp"
 #include "ops/fused.hpp"
 
@@ -8,6 +11,35 @@ extern const OpDef definition;
 namespace {
 
 Status eval_quantised(EvalContext& c) noexcept { return eval_gemm_quantised(definition, c); }
+
+/// The dims of the output as the input of a Reshape that gives rows their dims back.
+ValueId dims_of_rows(const Node& n, Rewriter& r) {
+  const Dims& dims = r.graph()[n.outputs[0]].type.dims;
+  if (std::ranges::count_if(dims, [](const Dim& d) { return !d.known(); }) <= 1) {
+    Ints known;
+    for (const Dim& d : dims) known.push_back(d.known() ? d.value : -1);
+    return r.constant(make_ints(known));
+  }
+  Attributes but_last, along;
+  but_last.set("end", std::int64_t{-1});
+  along.set("axis", std::int64_t{0});
+  const ValueId rows = r.before("Shape", {n.inputs[0]}, but_last);
+  return r.before("Concat", {rows, r.constant(make_ints(Ints{-1}))}, along);
+}
+
+/// ONNX's Gemm knows one dim of rows.
+void to_standard(Node& n, Rewriter& r) {
+  const TensorType& a = r.graph()[n.inputs[0]].type;
+  if (!a.ranked) fail(Code::unsupported, "node ", describe(n), ": its input has no known rank");
+  if (a.rank() > 2) {
+    if (!a.dims.back().known())
+      fail(Code::unsupported, "node ", describe(n), ": the last dim of its input is not known");
+    const Ints rows = {-1, a.dims.back().value};
+    r.after(n, "Reshape", {dims_of_rows(n, r)});
+    n.inputs[0] = r.before("Reshape", {n.inputs[0], r.constant(make_ints(rows))});
+  }
+  take_apart(n, "Gemm", r);
+}
 
 }  // namespace
 
@@ -50,6 +82,7 @@ extern constinit const OpDef definition = {
           const bool rows = a.ranked && a.rank() > 2;
           split_fused(n, rows ? "com.microsoft.FusedGemm" : "Gemm", r);
         },
+    .to_standard = to_standard,
     .form = gemm_form,
     .float_rtol = 1e-4f,  // the order of the sum is free
     .float_atol = 1e-4f,

@@ -52,6 +52,7 @@ extern constinit const OpDef definition = {
     .name = "RMSNormalization",
     .doc = "x over the root of the mean of its squares from axis on, times scale.",
     .since = 23,
+    .came = 23,
     .schema = {.inputs = {{"X", type_set::float_types, "T"},
                           {"scale", type_set::float_types, "V", Presence::required,
                            InputRole::parameter}},

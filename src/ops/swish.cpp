@@ -15,6 +15,7 @@ extern constinit const OpDef definition = {
     .name = "Swish",
     .doc = "y = x * sigmoid(alpha * x).",
     .since = 24,
+    .came = 24,
     .schema = {.inputs = {{"X", type_set::float_types, "T"}},
                .outputs = {{"Y", type_set::float_types, "T"}},
                .attributes = {{"alpha", AttributeKind::real}}},

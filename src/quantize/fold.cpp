@@ -51,7 +51,7 @@ class Folder {
   /// The codes behind a Dequantize, or nothing.
   ValueId codes(ValueId v) const {
     const Node* def = v == no_value ? nullptr : g_.def(v);
-    return dequantises(def) ? def->inputs[0] : no_value;
+    return def && dequantises(def) ? def->inputs[0] : no_value;
   }
   const Quantisation& scale_of(ValueId v) const { return g_[v].type.quant; }
   const Node* only_user(ValueId v) const {
@@ -97,13 +97,6 @@ class Folder {
     if (!quantises(next)) return {};
     t.quantize = next;
     return t;
-  }
-
-  static bool saturates(const Activation& clamp, const TensorType& t) {
-    const CodeRange r = code_range(t.dtype);
-    std::int32_t lowest = r.lowest, highest = r.highest;
-    clamp.narrow(t.quant.scale[0], t.quant.zero_point[0], lowest, highest);
-    return lowest == r.lowest && highest == r.highest;
   }
 
   bool fold(const Node& n) {
@@ -206,7 +199,8 @@ class Folder {
       after.push_back(std::move(r));
       return;
     }
-    if (!t.clamp || saturates(t.activation, type)) return;
+    const float scale = type.quant.scale[0];
+    if (!t.clamp || t.activation.saturates(type.dtype, scale, type.quant.zero_point[0])) return;
     if (std::optional<Node> whole = fused_with(out_, folded, t.activation)) {
       folded = std::move(*whole);  // the bounds narrow the codes
       return;

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "tensor/quant.hpp"
+
 namespace longshore {
 
 Status Activation::from(std::string_view name, std::span<const float> parameters,
@@ -47,6 +49,13 @@ Status Activation::from(const Attributes& attributes, Activation& out) noexcept 
   const std::span<const float> given = attributes.reals("activation_params");
   return from(attributes.text("activation"), given.empty() ? std::span(parameters, count) : given,
               out);
+}
+
+bool Activation::saturates(DType codes, float scale, std::int32_t zero_point) const noexcept {
+  const CodeRange r = code_range(codes);
+  std::int32_t lowest = r.lowest, highest = r.highest;
+  narrow(scale, zero_point, lowest, highest);
+  return kind == Kind::clamp && lowest == r.lowest && highest == r.highest;
 }
 
 void Activation::to(Attributes& attributes) const {

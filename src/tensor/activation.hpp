@@ -66,6 +66,8 @@ struct Activation {
     lowest = std::max(lowest, quantise(low, scale, zero_point, from, to));
     highest = std::max(lowest, std::min(highest, quantise(high, scale, zero_point, from, to)));
   }
+  /// True of a clamp where codes of this type, scale and zero point saturate at its bounds anyhow.
+  bool saturates(DType codes, float scale, std::int32_t zero_point) const noexcept;
 };
 
 }  // namespace longshore
