@@ -608,6 +608,38 @@ def test_calibration(here):
     answers("random samples are made one by one", done, ["predicted"])
 
 
+def test_quantise(here):
+    """quantise writes what ONNX's checker takes, with the names and open dims of the model, or nothing."""
+    rng = numpy.random.default_rng(2)
+    weights = numpy_helper.from_array(rng.standard_normal((4, 3, 3, 3)).astype(numpy.float32), "w")
+    graph = helper.make_graph([helper.make_node("Conv", ["picture", "w"], ["scores"], name="only", pads=[1, 1, 1, 1])], "g",
+                              [helper.make_tensor_value_info("picture", TensorProto.FLOAT, ["batch", 3, 8, "width"])],
+                              [helper.make_tensor_value_info("scores", TensorProto.FLOAT, None)], [weights])
+    file, out = here / "m.onnx", here / "q.onnx"
+    file.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    answers("a summary", cli.run("quantise", file, "-o", out), ["1 node in int8, 0 in int16, 0 in float", "SQNR", "opset 21"], ["RANDOM"])
+    written = onnx.load(out)
+    onnx.checker.check_model(written, full_check=True)
+    shape = [d.dim_param or d.dim_value for d in written.graph.input[0].type.tensor_type.shape.dim]
+    check.that((written.graph.input[0].name, shape, written.graph.output[0].name) == ("picture", ["batch", 3, 8, "width"], "scores"),
+               "names and dims stay", written.graph.input)
+    kinds = {t.name: t.data_type for t in written.graph.initializer}
+    check.that(kinds["w_q"] == TensorProto.INT8 and kinds["picture_q_zero_point"] == TensorProto.INT8, "codes are i8", kinds)
+    told = as_json(cli.run("quantise", file, "-o", out, "--activations", "u8", "--json"))
+    kinds = {t.name: t.data_type for t in onnx.load(out).graph.initializer}
+    check.that(kinds["w_q"] == TensorProto.INT8 and kinds["picture_q_zero_point"] == TensorProto.UINT8, "or u8, but not weights", kinds)
+    check.that(told["nodes"] == {"int8": 1, "int16": 0, "float": 0} and told["bytes"] == out.stat().st_size and told["output_sqnr_db"] > 20,
+               "--json says the same", told)
+    answers("what came quantised is written as it is", cli.run("quantise", out, "-o", here / "again.onnx", "--precision", "int16"),
+            ["1 node in int8"], ["--precision changes nothing"])
+    answers("a rounding that ONNX lacks", cli.run("quantise", file, "-o", out, "--rounding", "fixed31_single"), err=["ONNX knows one rounding", "fixed31_single"])
+    check.refuses("a folder that is not there", cli.run("quantise", file, "-o", here / "no/q.onnx"), ["no/q.onnx"])
+    check.refuses("quantise without -o", cli.run("quantise", file), ["--output"], code=64)
+    before = out.read_bytes()
+    check.refuses("an unknown node", cli.run("quantise", file, "-o", out, "--keep-float", "nobody"), ["--keep-float nobody"])
+    check.that(out.read_bytes() == before, "the old file stays")
+
+
 def test_progress(here):
     """On a terminal the line of the progress is gone before anything else is printed."""
     for size in (64, 128, 256, 512):  # until it takes long enough for a line
@@ -641,7 +673,7 @@ def on_a_terminal(*arguments):
 with tempfile.TemporaryDirectory() as scratch:
     chosen = sys.argv[1:]
     for test in (test_open_dims, test_buckets, test_ignored, test_nothing_compared, test_clocks, test_messages, test_options, test_json, test_top, test_table, test_summary, test_report, test_memory, test_cliffs, test_columns, test_targets, test_set, test_survey, test_debug,
-                 test_files, test_calibration, test_progress):
+                 test_files, test_calibration, test_quantise, test_progress):
         if chosen and test.__name__ not in chosen:
             continue
         folder = pathlib.Path(scratch) / test.__name__

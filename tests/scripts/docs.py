@@ -16,7 +16,7 @@ FOLDERS = "src|tools|tests|docs|script|targets|zoo|bench|fuzz|cmake|include|pyth
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./*-]+)`")
 # Where a command's own options are explained; those that several commands share stand in the chapter of their subject.
 CHAPTERS = {"bench": ["run.md"], "build": ["compile.md", "plan-lower.md", "place.md", "report.md"], "cliffs": ["report.md"], "compare": ["compare.md"], "debug": ["debug.md"], "eval": ["quantize.md", "run.md"],
-            "inspect": ["read.md", "optimize.md"], "ops": ["read.md"], "run": ["run.md"], "story": ["stories.md"], "survey": ["targets.md"], "targets": ["targets.md"], "test-onnx": ["read.md"]}
+            "inspect": ["read.md", "optimize.md"], "ops": ["read.md"], "quantise": ["quantize.md"], "run": ["run.md"], "story": ["stories.md"], "survey": ["targets.md"], "targets": ["targets.md"], "test-onnx": ["read.md"]}
 GROUPS = {"Quantisation": ["quantize.md"], "Pictures": ["read.md"]}
 SHARED = {"--dim": ["compile.md"], "--shape": ["compile.md"], "--input-value": ["compile.md"], "--json": ["errors.md"], "--set": ["targets.md"]}
 STAND_IN = re.compile(r"[A-Z]{2,}|<|\*")
