@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -33,6 +35,19 @@ class Datasets : public testing::Test {
     std::vector<unsigned char> classes = {0, 0, 8, 1, 0, 0, 0, labels};
     for (int i = 0; i < labels; i++) classes.push_back(static_cast<unsigned char>(9 - i));
     gzip("t10k-labels-idx1-ubyte.gz", classes);
+  }
+  void write(std::initializer_list<const char*> names) const {
+    for (const char* name : names) {
+      std::filesystem::create_directories((folder_ / name).parent_path());
+      std::ofstream(folder_ / name) << name;
+    }
+  }
+  static DatasetRequest pictures() {
+    DatasetRequest request;
+    request.read_file = [](const std::string& file, const TensorType&) {
+      return make_int(static_cast<std::int64_t>(file.size()));
+    };
+    return request;
   }
   std::string spec(const std::string& format) const { return format + ":" + folder_.string(); }
   std::filesystem::path folder_;
@@ -98,15 +113,117 @@ TEST_F(Datasets, CifarIsRecordsOfALabelAndThreePlanes) {
               testing::HasSubstr("records of 3073 bytes"));
 }
 
-TEST_F(Datasets, FoldersAreClasses) {
-  for (const char* name : {"cat/b.png", "cat/a.png", "dog/c.png"}) {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name) << name;
-  }
-  DatasetRequest request;
-  request.read_file = [](const std::string& file, const TensorType&) {
-    return make_int(static_cast<std::int64_t>(file.size()));
+/// What the format's description says, for one plane: along each axis (in[i-1] + 2 in[i]) / 3,
+/// in[i], (2 in[i] + in[i+1]) / 3; the sum of both axes, plus 4, over 9.
+std::vector<int> three_times(const std::vector<int>& plane) {
+  const auto rows = [](const std::vector<int>& in, int height, int width) {
+    std::vector<int> out;
+    for (int y = 0; y < height; y++)
+      for (int phase = 0; phase < 3; phase++)
+        for (int x = 0; x < width; x++) {
+          const auto at = [&](int row) {
+            return in[static_cast<std::size_t>(std::clamp(row, 0, height - 1) * width + x)];
+          };
+          out.push_back(phase == 0   ? at(y - 1) + 2 * at(y)
+                        : phase == 1 ? 3 * at(y)
+                                     : 2 * at(y) + at(y + 1));
+        }
+    return out;
   };
+  const auto transposed = [](const std::vector<int>& in, int height, int width) {
+    std::vector<int> out;
+    for (int x = 0; x < width; x++)
+      for (int y = 0; y < height; y++) out.push_back(in[static_cast<std::size_t>(y * width + x)]);
+    return out;
+  };
+  std::vector<int> out = transposed(rows(transposed(rows(plane, 32, 32), 96, 32), 32, 96), 96, 96);
+  for (int& x : out) x = (x + 4) / 9;
+  return out;
+}
+
+TEST_F(Datasets, Cifar10x3IsEnlargedInIntegers) {
+  std::string bytes;
+  std::vector<int> planes[3];
+  for (int r = 0; r < 2; r++) {
+    bytes += static_cast<char>(9);
+    for (int i = 0; i < 3072; i++) {
+      const int value = (i * i * 7 + i * 13 + r * 101) % 256;
+      bytes += static_cast<char>(value);
+      if (r == 1) planes[i / 1024].push_back(value);
+    }
+  }
+  std::ofstream(folder_ / "data.bin", std::ios::binary) << bytes;
+  const std::string path = "cifar10x3:" + (folder_ / "data.bin").string();
+  const Dataset d = open_dataset(path, {});
+  ASSERT_EQ(d.count, 2u);
+  EXPECT_FALSE(d.label);
+  const Tensor first = d.input(1, TensorType(DType::f32, Dims{1, 3, 96, 96})),
+               last = d.input(1, TensorType(DType::f32, Dims{1, 96, 96, 3}));
+  for (std::size_t c = 0; c < 3; c++) {
+    const std::vector<int> want = three_times(planes[c]);
+    for (std::size_t p = 0; p < want.size(); p++) {
+      ASSERT_EQ(first.values<float>()[c * 9216 + p], static_cast<float>(want[p]) / 255) << p;
+      ASSERT_EQ(last.values<float>()[p * 3 + c], static_cast<float>(want[p]) / 255) << p;
+    }
+  }
+  EXPECT_THAT(message_of([&] {
+                d.input(0, TensorType(DType::f32, Dims{1, 3, 32, 32}));
+              }),
+              testing::HasSubstr("3x96x96"));
+  EXPECT_THAT(message_of([] { open_dataset("cifar10x3", {}); }),
+              testing::HasSubstr("cifar10x3:FILE"));
+}
+
+TEST_F(Datasets, F32IsRecordsOfTheInputsSize) {
+  const std::filesystem::path file = folder_ / "data.f32";
+  const auto write = [&](const std::vector<float>& numbers, std::size_t bytes_more = 0) {
+    std::ofstream out(file, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(numbers.data()),
+              static_cast<std::streamsize>(numbers.size() * sizeof(float)));
+    out << std::string(bytes_more, 'x');
+  };
+  DatasetRequest request;
+  request.input = TensorType(DType::f32, Dims{Dim::named("N"), 2, 2});
+  const auto message = [&] {
+    return message_of([&] { open_dataset("f32:" + file.string(), request); });
+  };
+  write({0, 1, 2, 3, 4, 5, 6, -7.5f});
+  const Dataset d = open_dataset("f32:" + file.string(), request);
+  ASSERT_EQ(d.count, 2u);
+  EXPECT_FALSE(d.label);
+  const Tensor t = d.input(1, request.input);
+  EXPECT_EQ(t.shape, (Shape{1, 2, 2}));
+  EXPECT_EQ(t.values<float>()[0], 4);
+  EXPECT_EQ(t.values<float>()[3], -7.5f);
+  EXPECT_THAT(d.sample_name(1), testing::EndsWith("data.f32 record 1"));
+
+  write({});
+  EXPECT_THAT(message(), testing::HasSubstr("records of 4 float32 numbers (an input of f32["));
+  EXPECT_THAT(message(), testing::HasSubstr("found 0 bytes"));
+  write({1, 2, 3, 4, 5, 6});
+  EXPECT_THAT(message(), testing::HasSubstr("found 24 bytes"));
+  write({1, 2, 3, 4}, 3);
+  EXPECT_THAT(message(), testing::HasSubstr("found 19 bytes"));
+  write({1, 2, 3, 4, 5, 6, std::nanf(""), 8});
+  EXPECT_THAT(message(), testing::HasSubstr("data.f32: record 1, element 2: expected a finite "));
+  write({1, 2, 3, -INFINITY});
+  EXPECT_THAT(message(), testing::HasSubstr("record 0, element 3"));
+  request.input = TensorType(DType::i64, Dims{2, 2});
+  EXPECT_THAT(message(), testing::HasSubstr("the model takes i64[2, 2]"));
+  request.input = TensorType(DType::f32, Dims{std::int64_t{1} << 40, std::int64_t{1} << 40});
+  EXPECT_THAT(message(), testing::HasSubstr("the model takes f32["));
+  request.input = TensorType(DType::f32, Dims{0, 4});
+  EXPECT_THAT(message(), testing::HasSubstr("records of 0 float32 numbers"));
+  EXPECT_THAT(message_of([] { open_dataset("f32", {}); }), testing::HasSubstr("f32:FILE"));
+  EXPECT_THAT(message_of([&] {
+                open_dataset("f32:/nowhere.f32", {.input = TensorType(DType::f32, Dims{4})});
+              }),
+              testing::HasSubstr("/nowhere.f32"));
+}
+
+TEST_F(Datasets, FoldersAreClasses) {
+  write({"cat/b.png", "cat/a.png", "dog/c.png"});
+  const DatasetRequest request = pictures();
   const Dataset d = open_dataset(folder_.string(), request);
   ASSERT_EQ(d.count, 3u);
   EXPECT_EQ(d.classes, 2);
@@ -114,6 +231,49 @@ TEST_F(Datasets, FoldersAreClasses) {
   EXPECT_EQ(d.label(2), 1);
   EXPECT_THAT(d.sample_name(0), testing::EndsWith("cat/a.png"));
   EXPECT_TRUE(d.input(2, {}).present());
+  EXPECT_EQ(d.named_classes, (std::map<std::string, int>{{"cat", 0}, {"dog", 1}}));
+  check_classes(d, 2);
+  // In the order of two names nothing says which of a thousand classes they are.
+  EXPECT_THAT(message_of([&] { check_classes(d, 1000); }), testing::HasSubstr("--labels"));
+}
+
+TEST_F(Datasets, FoldersMayBeNumbersOfClasses) {
+  write({"7/b.png", "010/a.png"});
+  const Dataset d = open_dataset(folder_.string(), pictures());
+  ASSERT_EQ(d.count, 2u);
+  EXPECT_EQ(d.label(0), 10);  // in the order of names
+  EXPECT_EQ(d.label(1), 7);
+  EXPECT_TRUE(d.named_classes.empty());
+  check_classes(d, 11);
+  check_classes(d, 1000);
+  EXPECT_THAT(message_of([&] { check_classes(d, 10); }),
+              testing::HasSubstr("labels go up to 10, the model has 10 scores"));
+}
+
+TEST_F(Datasets, FoldersMayBeLinesOfALabelsFile) {
+  write({"cat/b.png", "dog/a.png"});
+  DatasetRequest request = pictures();
+  request.labels = {"bird", "dog", "cat"};
+  const Dataset d = open_dataset(folder_.string(), request);
+  EXPECT_EQ(d.label(0), 2);
+  EXPECT_EQ(d.label(1), 1);
+  EXPECT_EQ(d.classes, 3);
+  check_classes(d, 3);
+  EXPECT_THAT(message_of([&] { check_classes(d, 4); }), testing::HasSubstr("3 classes"));
+  request.labels = {"bird", "dog"};
+  EXPECT_THAT(message_of([&] { open_dataset(folder_.string(), request); }),
+              testing::HasSubstr("no line of the 2 in --labels is 'cat'"));
+  request.labels = {"cat", "dog", "cat"};
+  EXPECT_THAT(message_of([&] { open_dataset(folder_.string(), request); }),
+              testing::HasSubstr("lines 1 and 3 in --labels are both 'cat'"));
+}
+
+TEST_F(Datasets, AFolderOfPicturesHasNoLabels) {
+  write({"b.png", "a.png"});
+  const Dataset d = open_dataset(folder_.string(), pictures());
+  EXPECT_EQ(d.count, 2u);
+  EXPECT_FALSE(d.label);
+  EXPECT_THAT(d.sample_name(1), testing::EndsWith("b.png"));
 }
 
 TEST_F(Datasets, PickedSamplesFavourNoClass) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "base/error.hpp"
 #include "ir/graph.hpp"
@@ -34,7 +35,7 @@ Dataset open_dataset(std::string_view spec, DatasetRequest request) {
     known += str(known.empty() ? "" : ", ", f->name);
   }
   fail(Code::bad_argument, "'", spec, "' is no data set: expected one of ", known,
-       " (NAME or NAME:PATH), or a folder class/image");
+       " (NAME or NAME:PATH), or a folder class/image or of images");
 }
 
 std::vector<std::size_t> pick_samples(std::size_t count, std::size_t limit) {
@@ -48,11 +49,30 @@ std::vector<std::size_t> pick_samples(std::size_t count, std::size_t limit) {
   return all;
 }
 
-Shape fitting_shape(const TensorType& input, std::int64_t elements, std::string_view has) {
+void check_classes(const Dataset& d, std::size_t scores) {
+  if (d.scores == 0 && std::cmp_less_equal(d.classes, scores)) return;
+  if (d.scores == scores) return;
+  if (d.scores == 0)
+    fail(Code::bad_argument, d.name, ": labels go up to ", d.classes - 1, ", the model has ",
+         scores, " scores, so classes 0 to ", scores - 1);
+  fail(Code::bad_argument, d.name, ": the names of its folders stand for ", d.scores,
+       " classes, the model has ", scores,
+       " scores: call the folders by the numbers of their classes, or give --labels FILE with a "
+       "line for each score");
+}
+
+Shape sample_shape(const TensorType& input, std::string_view has) {
   Shape shape;
   for (const Dim& d : input.dims) shape.push(d.known() ? d.value : 1);
   if (input.dtype != DType::f32 || !input.ranked || input.rank() > max_rank ||
-      shape.elements() != elements)
+      checked_elements(shape) < 0)
+    fail(Code::bad_argument, "the model takes ", print(input), ", the data set has ", has);
+  return shape;
+}
+
+Shape fitting_shape(const TensorType& input, std::int64_t elements, std::string_view has) {
+  const Shape shape = sample_shape(input, has);
+  if (shape.elements() != elements)
     fail(Code::bad_argument, "the model takes ", print(input), ", the data set has ", has);
   return shape;
 }

@@ -24,6 +24,7 @@ struct ImageOptions {
   Resize resize = Resize::stretch;
   float crop_fraction = 1;    // of that rectangle; 0.875 is usual for ImageNet
   std::uint8_t border = 114;  // of letterbox
+  bool operator==(const ImageOptions&) const = default;
 };
 
 /// A picture: rows from the top, three bytes (red, green, blue) a pixel.

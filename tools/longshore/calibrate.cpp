@@ -49,6 +49,7 @@ Source open_source(const std::string& path, const TensorType& type, const ImageO
   if (names_dataset(path)) {
     DatasetRequest request;
     request.training = true;
+    request.input = type;
     const auto data = std::make_shared<const Dataset>(open_dataset(path, request));
     s.count = data->count;
     s.read = [data, type](std::size_t i) { return data->input(i, type); };

@@ -1,16 +1,17 @@
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <iostream>
 #include <memory>
-#include <mutex>
-#include <thread>
+
+#include <fmt/format.h>
 
 #include "base/error.hpp"
 #include "calibrate.hpp"
 #include "command.hpp"
 #include "json.hpp"
-#include "measure/dataset.hpp"
+#include "labels.hpp"
+#include "measure/accuracy.hpp"
+#include "measure/float_records.hpp"
 #include "measure/runner.hpp"
 #include "compile/bundle_file.hpp"
 #include "engine.hpp"
@@ -25,25 +26,28 @@ struct Options {
   ModelOptions model;
   CalibrateOptions calibrate;
   ImageOptions image;
-  std::string data, on = "auto", precision;
-  std::size_t limit = 0;
+  std::string data, on = "auto", precision, reference, labels;
+  std::size_t limit = 0, first = 0;  // 0: all
   int threads = 0;
   bool json = false, compare = false, report = false, training = false;
+
+  bool holds_against_float() const { return compare || !reference.empty(); }
 };
 
-/// Runs one sample on one thread's engine.
-using Engine = std::function<Tensor(const Tensor&)>;
-using MakeEngine = std::function<Engine()>;
+/// What runs samples, one for each thread.
+using MakeEngine = std::function<Answer()>;
 
 MakeEngine engine_for(const Graph& g, const std::string& on) {
   const auto graph = std::make_shared<const Graph>(g);
   if (on == "reference")
     return [graph] {
-      return [graph](const Tensor& x) { return evaluate(*graph, std::span(&x, 1)).at(0); };
+      return [graph](std::size_t, const Tensor& x) {
+        return evaluate(*graph, std::span(&x, 1)).at(0);
+      };
     };
   return [graph] {
     const auto runner = std::make_shared<Runner>(*graph);
-    return [runner](const Tensor& x) { return runner->run(std::span(&x, 1)).at(0); };
+    return [runner](std::size_t, const Tensor& x) { return runner->run(std::span(&x, 1)).at(0); };
   };
 }
 
@@ -55,7 +59,7 @@ MakeEngine simulator_for(Program program, const std::string& path) {
     Result<Context> created = Context::create(*model, 1);
     require(created.status());
     const auto context = std::make_shared<Context>(std::move(*created));
-    return [model, context](const Tensor& x) {
+    return [model, context](std::size_t, const Tensor& x) {
       const TensorView view = x.view();
       require(context->run(std::span(&view, 1)));
       return copy_tensor(context->output(0));
@@ -63,89 +67,119 @@ MakeEngine simulator_for(Program program, const std::string& path) {
   };
 }
 
-/// The class with the largest output; of equal ones the lowest, NaN never.
-int answer(const Tensor& t) {
-  const auto x = t.values<float>();
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < x.size(); i++)
-    if (x[i] > x[best] || std::isnan(x[best])) best = i;
-  return static_cast<int>(best);
-}
-
-/// What is counted over the samples. Sums of squares are added in the order of the samples, so that
-/// the result does not depend on threads.
-struct Sample {
-  bool right = false, agrees = true, float_right = false;
-  double signal = 0, noise = 0;
-};
-
-struct Totals {
-  std::size_t right = 0, agrees = 0, float_right = 0;
-  double signal = 0, noise = 0;
-};
-
-void check_output(const Tensor& t) {
-  if (t.dtype != DType::f32 || t.elements() < 2)
-    fail(Code::bad_argument, "eval needs a classifier: output 0 is ",
-         print(TensorType(t.dtype, t.shape)), ", expected f32 scores of the classes");
-}
-
-Totals run_all(const Options& o, const Dataset& data, const std::vector<std::size_t>& picked,
-               const TensorType& input, const MakeEngine& engine, const MakeEngine& reference) {
-  const std::size_t count = picked.size();
-  std::vector<Sample> samples(count);
-  std::atomic<std::size_t> next{0};
-  std::size_t done = 0;
-  std::mutex mutex;
-  std::exception_ptr failure;
-  Progress progress("evaluating");
-  const auto work = [&] {
-    try {
-      const Engine run = engine(), run_float = reference ? reference() : Engine{};
-      for (std::size_t i = next++; i < count; i = next++) {
-        const std::size_t at = picked[i];
-        const Tensor x = data.input(at, input), y = run(x);
-        check_output(y);
-        Sample& s = samples[i];
-        s.right = answer(y) == data.label(at);
-        if (run_float) {
-          const Tensor want = run_float(x);
-          s.agrees = answer(want) == answer(y);
-          s.float_right = answer(want) == data.label(at);
-          for (std::size_t k = 0; k < want.values<float>().size(); k++) {
-            const double w = want.values<float>()[k], d = w - y.values<float>()[k];
-            s.signal += w * w;
-            s.noise += d * d;
-          }
-        }
-        const std::lock_guard lock(mutex);
-        progress.update(++done, count);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      next = count;
-    }
+/// Outputs that were kept: a record for each sample of the data set, or of the first that are used.
+MakeEngine stored_outputs(const std::string& path, const Dataset& data, std::size_t first,
+                          const TensorType& output) {
+  const Shape shape = sample_shape(output, "a file of float32 outputs to compare with");
+  const auto records = std::make_shared<const FloatRecords>(
+      read_float_records(path, shape.elements(), str("output 0, ", print(output))));
+  if (records->count != data.count && records->count != first)
+    fail(Code::bad_argument, "--reference ", path, ": expected ", data.count,
+         " records, one for each sample of ", data.name,
+         first < data.count ? str(", or ", first, " for --first") : "", ", found ", records->count);
+  return [records] {
+    return [records](std::size_t i, const Tensor&) {
+      return make_floats({static_cast<std::int64_t>(records->elements)}, records->record(i));
+    };
   };
-  {
-    std::vector<std::jthread> others;
-    for (int t = 1; t < thread_count(o.threads); t++) others.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
-  Totals out;
-  for (const Sample& s : samples) {
-    out.right += s.right;
-    out.agrees += s.agrees;
-    out.float_right += s.float_right;
-    out.signal += s.signal;
-    out.noise += s.noise;
-  }
-  return out;
 }
 
 double percent(std::size_t part, std::size_t all) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(all);
+}
+
+/// The data set of --data; what was asked for and can do nothing is said.
+Dataset open_data(const Options& o, const TensorType& input) {
+  DatasetRequest request;
+  request.training = o.training;
+  request.input = input;
+  request.labels = read_labels(o.labels);
+  if (!o.labels.empty() && request.labels.empty())
+    fail(Code::bad_argument, "--labels ", o.labels, ": expected a line for each class, found none");
+  request.read_file = [image = o.image](const std::string& file, const TensorType& type) {
+    return read_input(file, type, image);
+  };
+  Dataset data = open_dataset(o.data, request);
+  if (o.first > data.count)
+    fail(Code::bad_argument, "--first ", o.first, ": ", data.name, " has ", data.count, " samples");
+  if (!data.label && !o.holds_against_float())
+    fail(Code::bad_argument, "--data ", o.data,
+         names_dataset(o.data) ? " has no labels"
+                               : " has no labels (no subfolders, one for each class)",
+         ": expected --compare-float, or --reference FILE, to hold answers against");
+  if (!o.labels.empty() && data.named_classes.empty())
+    warn("--labels changes nothing: it says what folders with names mean, and there are none");
+  if (!(o.image == ImageOptions{}) && names_dataset(o.data) &&
+      std::ranges::all_of(o.calibrate.sources, names_dataset))
+    warn(str("--mean, --std and what else is said of pictures change nothing: ", data.name,
+             " says itself what numbers its samples are"));
+  return data;
+}
+
+/// Of a tensor with known dims.
+std::optional<std::size_t> known_elements(const TensorType& t) {
+  if (!t.ranked) return {};
+  std::size_t out = 1;
+  for (const Dim& d : t.dims) {
+    if (!d.known() || d.value < 0) return {};
+    out *= static_cast<std::size_t>(d.value);
+  }
+  return out;
+}
+
+/// "cat is 0, dog is 1 and 8 more": at most ten names.
+std::string shown_classes(const std::map<std::string, int>& classes) {
+  constexpr std::size_t most = 10;
+  std::string out;
+  std::size_t n = 0;
+  for (const auto& [name, label] : classes)
+    if (n++ < most) out += str(out.empty() ? "" : ", ", name, " is ", label);
+  return n > most ? str(out, " and ", n - most, " more") : out;
+}
+
+void show(const Options& o, const Dataset& data, const Accuracy& a, const std::string& what) {
+  std::cout << o.model.path << " on " << data.name << ", " << what << ": ";
+  if (data.label)
+    std::cout << a.right << " of " << a.samples << " right, " << percent(a.right, a.samples)
+              << " %\n";
+  else
+    std::cout << a.samples << " samples without labels\n";
+  if (!data.named_classes.empty())
+    std::cout << wrapped(str("  classes: ", shown_classes(data.named_classes)), 0, 4) << "\n";
+  if (!o.holds_against_float()) return;
+  std::cout << (data.label ? str("  float ", percent(a.reference_right, a.samples), " %, ")
+                           : "  against float: ");
+  if (a.scores) std::cout << "same label in " << percent(a.agrees, a.samples) << " %, ";
+  std::cout << "output SQNR "
+            << (std::isinf(a.sqnr_db()) ? std::string("infinite") : str(a.sqnr_db(), " dB"))
+            << "\n";
+  if (!data.label) return;
+  const PairedDifference d = a.difference();
+  std::cout << fmt::format(
+      "  minus float {:+.2f} points, 95 % from {:+.2f} to {:+.2f}; right alone: float {}, this "
+      "{}\n",
+      d.points, d.low, d.high, a.only_reference_right, a.only_model_right);
+}
+
+Json to_json(const Options& o, const Dataset& data, const Accuracy& a) {
+  Json j = {{"model", o.model.path}, {"data", data.name}, {"samples", a.samples}};
+  if (data.label) {
+    j["metric"] = "top1_percent";
+    j["value"] = percent(a.right, a.samples);
+    j["right"] = a.right;
+  }
+  if (!data.named_classes.empty()) j["classes"] = data.named_classes;
+  if (!o.holds_against_float()) return j;
+  if (a.scores) j["label_agreement_percent"] = percent(a.agrees, a.samples);
+  j["output_sqnr_db"] = a.sqnr_db();
+  if (!data.label) return j;
+  const PairedDifference d = a.difference();
+  j["float_value"] = percent(a.reference_right, a.samples);
+  j["paired_difference_points"] = d.points;
+  j["paired_interval_points"] = std::vector<double>{d.low, d.high};
+  j["only_float_right"] = a.only_reference_right;
+  j["only_quantised_right"] = a.only_model_right;
+  return j;
 }
 
 int run(const Options& o) {
@@ -170,15 +204,16 @@ int run(const Options& o) {
   options.last = compile::Stage::optimise;
   const Graph plain = bundle ? model.graph : compile_shown(options).graph;
   const TensorType input = plain[plain.inputs[0]].type;
-  DatasetRequest request;
-  request.training = o.training;
-  request.read_file = [&](const std::string& file, const TensorType& type) {
-    return read_input(file, type, o.image);
-  };
-  const Dataset data = open_dataset(o.data, request);
-  const std::vector<std::size_t> picked =
-      pick_samples(data.count, o.limit > 0 ? o.limit : data.count);
-  const std::size_t count = picked.size();
+  const TensorType output = plain[plain.outputs.at(0)].type;
+  const Dataset data = open_data(o, input);
+  if (const std::optional<std::size_t> scores = known_elements(output); scores && data.label)
+    check_classes(data, *scores);
+  const std::size_t first = o.first > 0 ? o.first : data.count;
+  const std::vector<std::size_t> picked = pick_samples(first, o.limit > 0 ? o.limit : first);
+  const MakeEngine reference = !o.reference.empty()
+                                   ? stored_outputs(o.reference, data, first, output)
+                               : o.compare ? engine_for(plain, on == "sim" ? "cpu" : on)
+                                           : MakeEngine{};
   Graph graph = plain;
   QuantizeReport report;
   const bool was_quantised = compile::quantised(plain);
@@ -192,7 +227,7 @@ int run(const Options& o) {
          " holds a quantised model, not its float form");
   if (was_quantised && o.compare)
     fail(Code::unsupported, "--compare-float: ", o.model.path,
-         " holds a quantised model, not its float form");
+         " holds a quantised model, not its float form; --reference takes outputs that were kept");
   const bool quantise = precision != "float32" && !was_quantised;
   if (quantise) {
     const bool has_training_half = o.data.starts_with("fashion-mnist");
@@ -215,39 +250,31 @@ int run(const Options& o) {
     warn(was_quantised ? "--calibrate changes nothing: the model came quantised"
                        : "--calibrate changes nothing without --precision int8, int16 or int16x16");
   }
-  const Totals t = run_all(o, data, picked, input, simulator ? simulator : engine_for(graph, on),
-                           o.compare ? engine_for(plain, on == "sim" ? "cpu" : on) : MakeEngine{});
-  Json j = {{"model", o.model.path},
-            {"data", data.name},
-            {"samples", count},
-            {"metric", "top1_percent"},
-            {"value", percent(t.right, count)},
-            {"right", t.right},
-            {"on", on},
-            {"precision", precision}};
+  Progress progress("evaluating");
+  const Accuracy a = measure_accuracy(
+      data, {.picked = picked,
+             .input = input,
+             .model = simulator ? simulator : engine_for(graph, on),
+             .reference = reference,
+             .threads = thread_count(o.threads),
+             .progress = [&](std::size_t done, std::size_t of) { progress.update(done, of); }});
+  if (std::isnan(a.sqnr_db())) warn("an output is not a number: there is no SQNR");
+  Progress::clear();
+  if (!o.json) {
+    show(o, data, a, str(precision, " on ", on));
+    return exit_code::yes;
+  }
+  Json j = to_json(o, data, a);
+  j["on"] = on;
+  j["precision"] = precision;
   if (quantise) {
     j["calibrator"] = o.calibrate.quantize.calibrator;
     j["calibration_samples"] = report.samples;
     j["integer_nodes"] = report.quantised_nodes;
     j["float_nodes"] = report.float_nodes.size();
   }
-  if (o.compare) {
-    j["float_value"] = percent(t.float_right, count);
-    j["label_agreement_percent"] = percent(t.agrees, count);
-    j["output_sqnr_db"] = t.noise > 0 ? Json(10 * std::log10(t.signal / t.noise)) : Json();
-  }
-  if (o.json) {
-    j["warnings"] = warnings();
-    print_json(j);
-    return exit_code::yes;
-  }
-  std::cout << o.model.path << " on " << data.name << ", " << precision << " on " << on << ": "
-            << t.right << " of " << count << " right, " << percent(t.right, count) << " %\n";
-  if (o.compare)
-    std::cout << "  float " << percent(t.float_right, count) << " %, same label in "
-              << percent(t.agrees, count) << " %, output SQNR "
-              << (t.noise > 0 ? str(10 * std::log10(t.signal / t.noise), " dB") : "infinite")
-              << "\n";
+  j["warnings"] = warnings();
+  print_json(j);
   return exit_code::yes;
 }
 
@@ -255,20 +282,33 @@ std::function<int()> setup(CommandLine& app) {
   const auto o = std::make_shared<Options>();
   add_model_options(app, o->model);
   app.add_option("--data", o->data,
-                 "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture")
+                 "fashion-mnist[:FOLDER], cifar10:FILE, or a folder class/picture; without labels: "
+                 "cifar10x3:FILE, f32:FILE, or a folder of pictures")
       .required();
+  app.add_option("--labels", o->labels,
+                 "A text file, line N names class N: what folders with names mean")
+      .not_empty();
   add_on_option(app, o->on);
   app.add_option("--precision", o->precision,
                  "float32, int8, int16 or int16x16; as the file has it")
       .one_of({"float32", "int8", "int16", "int16x16"});
   app.add_option("--limit", o->limit, "Samples that are used, always the same ones; all")
       .positive();
+  app.add_option("--first", o->first,
+                 "The first so many samples are the whole data set; what --reference was made for")
+      .positive();
   app.add_option("--threads", o->threads, "As many as there are cores").positive();
   app.add_flag("--training", o->training,
                "The training half of the data set instead of the test half");
-  app.add_flag(
+  const Option compare = app.add_flag(
       "--compare-float", o->compare,
-      "Runs the float model too: its accuracy, how many labels agree, SQNR of the outputs");
+      "Runs the float model too: its accuracy and the difference with a 95 % interval, how many "
+      "labels agree, SQNR of the outputs");
+  app.add_option("--reference", o->reference,
+                 "FILE.f32: float outputs that were kept, a record for each sample of the data "
+                 "set, to compare with instead")
+      .not_empty()
+      .excludes(compare);
   app.add_flag("--report", o->report, "Shows on stderr how each value was quantised");
   app.add_flag("--json", o->json, "One JSON object on one line");
   add_calibrate_options(app, o->calibrate);
@@ -280,7 +320,7 @@ std::function<int()> setup(CommandLine& app) {
 
 extern constinit const Command command_eval = {
     .name = "eval",
-    .doc = "Measures the accuracy of a classifier on labelled data",
+    .doc = "Measures the accuracy of a model: on labelled data, or against float outputs",
     .setup = setup,
 };
 

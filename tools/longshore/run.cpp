@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include "engine.hpp"
 #include "command_line.hpp"
 #include "json.hpp"
+#include "labels.hpp"
 #include "sim/simulate.hpp"
 #include "tensor/visit.hpp"
 #include "write/npy.hpp"
@@ -90,18 +90,6 @@ void write_outputs(const std::string& folder, const std::vector<std::string>& na
   if (error) fail(Code::io, "--output-dir ", folder, ": ", error.message());
   for (std::size_t i = 0; i < outputs.size(); i++)
     write_npy((fs::path(folder) / files[i]).string(), outputs[i]);
-}
-
-std::vector<std::string> read_labels(const std::string& path) {
-  std::vector<std::string> lines;
-  if (path.empty()) return lines;
-  std::ifstream file(path);
-  if (!file) fail(Code::io, "--labels ", path, ": cannot be read");
-  for (std::string line; std::getline(file, line);) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    lines.push_back(line);
-  }
-  return lines;
 }
 
 struct Scored {

@@ -30,36 +30,66 @@ std::vector<fs::path> sorted(const fs::path& folder, bool folders) {
   return out;
 }
 
-/// Classes are the subfolders: numbers name their class themselves, other names count in order.
-Dataset open(const DatasetRequest& request) {
-  struct File {
-    std::string path;
-    int label;
-  };
-  auto files = std::make_shared<std::vector<File>>();
-  const std::vector<fs::path> classes = sorted(request.path, true);
-  int most = -1;
-  const bool numbered = std::ranges::all_of(classes, [](const fs::path& p) {
-    const std::string s = p.filename().string();
-    return s.size() <= 6 && std::ranges::all_of(s, [](unsigned char c) { return std::isdigit(c); });
-  });
-  for (std::size_t c = 0; c < classes.size(); c++) {
-    const int label = numbered ? std::stoi(classes[c].filename().string()) : static_cast<int>(c);
-    most = std::max(most, label);
-    for (const fs::path& p : sorted(classes[c], false)) files->push_back({p.string(), label});
+struct File {
+  std::string path;
+  int label;
+};
+
+bool is_number(const fs::path& p) {
+  const std::string s = p.filename().string();
+  return s.size() <= 6 && std::ranges::all_of(s, [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// The one line that is this name.
+int line_of(const std::string& name, const std::vector<std::string>& labels,
+            const std::string& folder) {
+  const auto line = std::ranges::find(labels, name);
+  if (line == labels.end())
+    fail(Code::bad_argument, folder, ": no line of the ", labels.size(), " in --labels is '", name,
+         "'");
+  if (const auto again = std::find(line + 1, labels.end(), name); again != labels.end())
+    fail(Code::bad_argument, folder, ": lines ", line - labels.begin() + 1, " and ",
+         again - labels.begin() + 1, " in --labels are both '", name,
+         "'; a folder named by a number is clear");
+  return static_cast<int>(line - labels.begin());
+}
+
+/// The class of each subfolder: its number, the line of its name in `labels`, or, where all that is
+/// known are names, its place in their order.
+void name_classes(const std::vector<fs::path>& folders, const std::vector<std::string>& labels,
+                  Dataset& out) {
+  if (std::ranges::all_of(folders, is_number)) return;
+  for (const fs::path& p : folders) {
+    const std::string name = p.filename().string();
+    const int next = static_cast<int>(out.named_classes.size());
+    out.named_classes[name] = labels.empty() ? next : line_of(name, labels, p.string());
   }
-  if (files->empty())
-    fail(Code::bad_argument, request.path,
-         ": expected subfolders, one for each class, with pictures in them");
-  if (!request.read_file) fail(Code::internal, "a folder of pictures needs a reader for them");
+  out.scores = labels.empty() ? folders.size() : labels.size();
+}
+
+Dataset open(const DatasetRequest& request) {
+  const std::vector<fs::path> folders = sorted(request.path, true);
+  auto files = std::make_shared<std::vector<File>>();
   Dataset out;
   out.name = request.path;
+  name_classes(folders, request.labels, out);
+  for (const fs::path& folder : folders) {
+    const std::string name = folder.filename().string();
+    const int label = out.named_classes.empty() ? std::stoi(name) : out.named_classes.at(name);
+    out.classes = std::max(out.classes, label + 1);
+    for (const fs::path& p : sorted(folder, false)) files->push_back({p.string(), label});
+  }
+  if (folders.empty())
+    for (const fs::path& p : sorted(request.path, false)) files->push_back({p.string(), 0});
+  if (files->empty())
+    fail(Code::bad_argument, request.path,
+         ": expected subfolders, one for each class, with pictures in them, or pictures");
+  if (!request.read_file) fail(Code::internal, "a folder of pictures needs a reader for them");
   out.count = files->size();
-  out.classes = most + 1;
   out.input = [files, read = request.read_file](std::size_t i, const TensorType& input) {
     return read((*files)[i].path, input);
   };
-  out.label = [files](std::size_t i) { return (*files)[i].label; };
+  if (!folders.empty()) out.label = [files](std::size_t i) { return (*files)[i].label; };
   out.sample_name = [files](std::size_t i) { return (*files)[i].path; };
   return out;
 }
@@ -68,7 +98,9 @@ Dataset open(const DatasetRequest& request) {
 
 extern constinit const DatasetFormat dataset_folder = {
     .name = "folder",
-    .doc = "A folder of folders of pictures, one for each class: class/picture.",
+    .doc =
+        "A folder of folders of pictures, one for each class: class/picture. Of pictures alone: "
+        "without labels.",
     .recognises = is_folder,
     .open = open,
 };
