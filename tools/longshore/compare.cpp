@@ -31,9 +31,16 @@ struct Options {
 struct Samples {
   std::size_t count = 0;
   std::function<std::vector<Tensor>(std::size_t)> get;
+  std::string_view kind;  // data, input, calibration or random
 };
 
-constexpr std::size_t random_samples = 3;
+constexpr std::size_t random_samples = 3, data_samples = 10;
+
+/// Sample i of `count` that are spread evenly over `all`; from `count` on others, as far as there
+/// are.
+std::size_t spread(std::size_t i, std::size_t count, std::size_t all) {
+  return (i % count * all / count + i / count) % all;
+}
 
 /// Random inputs that differ in magnitude: small ones reach the middle of the codes, large ones
 /// their ends.
@@ -44,26 +51,36 @@ Tensor scaled(const Tensor& t, float factor) {
   return make_floats(t.shape, out);
 }
 
-Samples samples_for(const Options& o, const ReadResult& model) {
+/// `calibration`: what was calibrated on, if anything; it stands in for --data and --input.
+Samples samples_for(const Options& o, const ReadResult& model,
+                    const compile::Samples* calibration = nullptr) {
   if (!o.data.empty()) {
     if (model.graph.inputs.size() != 1)
       fail(Code::bad_argument, "--data needs a model with one input, ", o.model.path, " has ",
            model.graph.inputs.size());
     DatasetRequest request;
+    request.input = model.graph[model.graph.inputs[0]].type;
     request.read_file = [image = o.inputs.image](const std::string& file, const TensorType& type) {
       return read_input(file, type, image);
     };
     const Dataset data = open_dataset(o.data, request);
-    const std::size_t count =
-        o.limit > 0 ? std::min(o.limit, data.count) : std::min<std::size_t>(data.count, 10);
+    const std::size_t count = std::min(o.limit > 0 ? o.limit : data_samples, data.count);
     const TensorType input = model.graph[model.graph.inputs[0]].type;
-    return {count, [=](std::size_t i) {  // more than `count`: others, as far as there are
-              return std::vector<Tensor>{
-                  data.input((i % count * data.count / count + i / count) % data.count, input)};
-            }};
+    return {count,
+            [=](std::size_t i) {
+              return std::vector<Tensor>{data.input(spread(i, count, data.count), input)};
+            },
+            "data"};
   }
   if (!o.inputs.inputs.empty()) {
-    return {1, [one = make_inputs(model, o.inputs)](std::size_t) { return one; }};
+    return {1, [one = make_inputs(model, o.inputs)](std::size_t) { return one; }, "input"};
+  }
+  if (calibration && calibration->count > 0) {
+    const std::size_t all = calibration->count,
+                      count = std::min(o.limit > 0 ? o.limit : data_samples, all);
+    return {count,
+            [=, get = calibration->get](std::size_t i) { return get(spread(i, count, all)); },
+            "calibration"};
   }
   return {o.limit > 0 ? o.limit : random_samples,
           [graph = model.graph, seed = o.inputs.seed](std::size_t i) {
@@ -74,7 +91,8 @@ Samples samples_for(const Options& o, const ReadResult& model) {
                                                          seed + i * graph.inputs.size() + k),
                                    factors[i % std::size(factors)]));
             return out;
-          }};
+          },
+          "random"};
 }
 
 int finish(const Options& o, const CompareReport& report) {
@@ -121,20 +139,23 @@ int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
   report.got = single ? "CPU kernels, each fed by the reference," : "the CPU";
   report.want = "the reference";
   report.samples = samples.count;
+  report.sample_kind = samples.kind;
   report.layers = comparison.layers();
   report.missing = comparison.missing();
   return finish(o, report);
 }
 
 /// Codes against float: where quantisation loses what.
-int compare_codes(const Options& o, const ReadResult& model, const compile::Compiled& c) {
-  const Samples samples = samples_for(o, model);
+int compare_codes(const Options& o, const ReadResult& model, const compile::Compiled& c,
+                  const compile::Samples* calibration) {
+  const Samples samples = samples_for(o, model, calibration);
   CompareReport report;
   report.file = o.model.path;
   report.got = o.calibrate.precision.empty() ? "int8" : o.calibrate.precision;
   report.want = "float";
   report.exact = false;
   report.samples = samples.count;
+  report.sample_kind = samples.kind;
   std::vector<std::vector<Tensor>> in;
   for (std::size_t i = 0; i < samples.count; i++) in.push_back(samples.get(i));
   report.layers = compare_precision(c.optimised, c.graph, in);
@@ -175,8 +196,14 @@ int compare_sim(const Options& o, const ReadResult& model) {
     fail(Code::bad_argument, o.model.path,
          ": it was built for the CPU alone; --on cpu compares that");
   const Samples samples = samples_for(o, model);
-  if (!o.inject) return finish(o, compare_simulator(bundle, samples.count, samples.get));
-  return report_injected(o, compare_injected(bundle, *o.inject, samples.count, samples.get));
+  if (!o.inject) {
+    CompareReport report = compare_simulator(bundle, samples.count, samples.get);
+    report.sample_kind = samples.kind;
+    return finish(o, report);
+  }
+  InjectReport report = compare_injected(bundle, *o.inject, samples.count, samples.get);
+  report.comparison.sample_kind = samples.kind;
+  return report_injected(o, report);
 }
 
 int run(const Options& o) {
@@ -205,7 +232,11 @@ int run(const Options& o) {
   set_calibration(options, o.calibrate, o.inputs.image, 0);
   const compile::Compiled c = compile_shown(options);
   warn_of_unused(o.calibrate, c);
-  if (c.quantised_here && o.on == "auto") return compare_codes(o, model, c);
+  if (c.quantised_here && o.on == "auto") {
+    std::optional<compile::Samples> calibration;
+    if (options.samples) calibration = options.samples(c.optimised);
+    return compare_codes(o, model, c, calibration ? &*calibration : nullptr);
+  }
   return compare_cpu(o, model, c.graph);
 }
 
@@ -215,9 +246,10 @@ std::function<int()> setup(CommandLine& app) {
   add_input_options(app, o->inputs);
   app.add_option(
       "--data", o->data,
-      "Samples: fashion-mnist, cifar10:FILE, or a folder class/picture; else --input, else random");
+      "Samples: fashion-mnist, cifar10:FILE, cifar10x3:FILE, f32:FILE, or a folder of pictures or "
+      "class/picture; else --input, else those of --calibrate, else random");
   app.add_option("--limit", o->limit,
-                 "Samples that are compared, spread evenly; 10 of a data set, 3 random ones")
+                 "Samples that are compared, spread evenly; 10 of data, 3 random ones")
       .positive();
   app.add_option("--on", o->on,
                  "What is held against the reference: sim or cpu; auto: sim for bundles of an NPU, "

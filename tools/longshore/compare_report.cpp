@@ -55,6 +55,14 @@ std::size_t nodes_of(const CompareReport& r, bool npu = false) {
   return nodes.size();
 }
 
+/// Bytes are compared on random data as well as on any; what precision costs shows on real data
+/// alone.
+std::string samples_of(const CompareReport& r) {
+  const char* noun = r.samples == 1 ? " sample" : " samples";
+  if (r.sample_kind == "random") return str(r.samples, r.exact ? " random" : " RANDOM", noun);
+  return str(r.samples, noun, r.sample_kind == "calibration" ? " of the calibration" : "");
+}
+
 /// Null where it is not finite: no noise at all, or NaN among the elements.
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 
@@ -69,10 +77,7 @@ Json index_of(const Shape& s) {
 void show(std::ostream& out, const CompareReport& r, std::size_t rows) {
   const Totals t = total(r.layers);
   out << r.file << ":\n"
-      << wrapped(str("  ", r.got, " against ", r.want, ", ", r.samples,
-                     r.samples == 1 ? " sample" : " samples"),
-                 0, 2)
-      << "\n";
+      << wrapped(str("  ", r.got, " against ", r.want, ", ", samples_of(r)), 0, 2) << "\n";
   const std::vector<const LayerDifference*> sorted = worst_first(r.layers);
   std::size_t shown = 0;
   for (const LayerDifference* l : sorted) {
@@ -134,6 +139,7 @@ Json to_json(const CompareReport& r, bool by_layer) {
             {"got", r.got},
             {"want", r.want},
             {"samples", r.samples},
+            {"samples_from", r.sample_kind},
             {"layers", nodes_of(r)},
             {"npu_layers", nodes_of(r, true)},
             {"bytes_compared", t.bytes},

@@ -14,6 +14,7 @@ namespace longshore {
 struct CompareReport {
   std::string file, got, want;  // "the simulator", "the quantised reference"
   std::size_t samples = 0;
+  std::string_view sample_kind;  // data, input, calibration or random
   std::vector<LayerDifference> layers;
   std::set<std::size_t> npu;  // positions of nodes that ran on the NPU
   std::vector<NotCompared> missing;
