@@ -41,6 +41,7 @@ BundleContents contents() {
   c.target = "[clock]\nmhz = 1000\n";
   c.choices = "--force y=cpu\n";
   c.report = "{}";
+  c.pictures = "--std 1\n";
   return c;
 }
 
@@ -57,11 +58,12 @@ TEST(Bundle, HoldsWhatWasPutIn) {
   EXPECT_EQ(bundle->text(Section::target), c.target);
   EXPECT_EQ(bundle->text(Section::choices), c.choices);
   EXPECT_EQ(bundle->text(Section::report), c.report);
+  EXPECT_EQ(bundle->text(Section::pictures), c.pictures);
   const Graph graph = decode_graph(bundle->section(Section::graph), bundle->constants());
   EXPECT_TRUE(graph == c.graph) << print(graph);
   const Result<Program> program = bundle->program();
   ASSERT_TRUE(program.ok()) << program.status().text();
-  EXPECT_EQ(bundle_bytes({graph, *program, c.target, c.choices, c.report}), bytes);
+  EXPECT_EQ(bundle_bytes({graph, *program, c.target, c.choices, c.report, c.pictures}), bytes);
   Program moved = c.program;  // in memory each constant lies for itself
   for (std::size_t i = 0; i < moved.values.size(); i++)
     moved.values[i].offset = program->values[i].offset;

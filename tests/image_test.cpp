@@ -196,5 +196,29 @@ TEST(Image, WhatDoesNotFitIsNamed) {
   EXPECT_THAT(error(TensorType(DType::f32, Shape{1, 3, 4, 4}), o), HasSubstr("1 or 3 numbers"));
 }
 
+TEST(ImageOptions, AreTextAndBack) {
+  ImageOptions o;
+  EXPECT_EQ(print(o), "");
+  EXPECT_TRUE(parse_image_options("") == o);
+  o.mean = {127.5f, 0.1f, -3};
+  o.std = {1e-3f};
+  o.layout = ImageOptions::Layout::nhwc;
+  o.bgr = true;
+  o.resize = ImageOptions::Resize::letterbox;
+  o.crop_fraction = 0.875f;
+  EXPECT_EQ(print(o),
+            "--mean 127.5,0.1,-3\n--std 0.001\n--layout nhwc\n--bgr\n--resize letterbox\n"
+            "--crop-fraction 0.875\n");
+  EXPECT_TRUE(parse_image_options(print(o)) == o);
+}
+
+TEST(ImageOptions, RefuseOtherText) {
+  for (const char* text :
+       {"--mean", "--mean ", "--mean 1,", "--mean nan", "--mean 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
+        "--std x", "--layout", "--layout NCHW", "--bgr 1", "--resize zoom", "--crop-fraction 0",
+        "--crop-fraction 0.5,0.5", "--crop-fraction inf", "\n", "--output x", "mean 1"})
+    EXPECT_THROW(parse_image_options(text), Error) << text;
+}
+
 }  // namespace
 }  // namespace longshore::tests::image_test

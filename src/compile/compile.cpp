@@ -87,6 +87,7 @@ class Compiler {
   void read() {
     tell(Stage::read, 0);
     c_.model = o_.model ? *o_.model : compile::read(o_.source);
+    if (c_.model.pictures) c_.pictures = print(*c_.model.pictures);
     show("read", [&] { return summary(c_.model.graph); });
     // What is planned and priced ahead must have sizes.
     if (o_.target && o_.last >= Stage::place && o_.first != Stage::place)
@@ -123,7 +124,20 @@ class Compiler {
     // Passes again, for a model whose own Transpose undoes the new one.
     if (o_.input_format.changes())
       c_.graph = optimize(with_input_format(c_.graph, o_.input_format, o_.pictures), {});
+    c_.pictures = print(remaining_pictures());
     show("quantised", [&] { return summary(c_.graph); });
+  }
+
+  /// What is left to do with a picture before the program gets it.
+  ImageOptions remaining_pictures() const {
+    if (c_.model.pictures) return *c_.model.pictures;  // of a bundle: as it was built for
+    ImageOptions out = o_.pictures;
+    if (o_.input_format.changes()) out.layout = ImageOptions::Layout::automatic;
+    if (o_.input_format.bytes) {  // mean, std and the order of channels are in the program
+      const ImageOptions usual;
+      out.mean = usual.mean, out.std = usual.std, out.bgr = usual.bgr;
+    }
+    return out;
   }
 
   void check_exclude() {

@@ -121,8 +121,9 @@ struct Compiled {
   bool npu() const { return program.machine.present; }
   std::string target_text;  // of the target file; empty without NPU
   std::string choices;      // as Options::choices
+  std::string pictures;     // how the program's pictures are read: what is not usual of it
   /// Without a report.
-  BundleContents bundle() const { return {graph, program, target_text, choices, {}}; }
+  BundleContents bundle() const { return {graph, program, target_text, choices, {}, pictures}; }
 };
 
 /// Throws Error for what is wrong with the input, Cancelled where the caller wanted it.

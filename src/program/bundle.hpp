@@ -15,12 +15,13 @@ enum class Section : std::uint32_t {
   graph = 1,    // the graph that was compiled, without its constants
   program = 2,  // the program, without its constants
   constants =
-      3,        // raw: the program's constants, an NPU's first, then those that only the graph has
-  target = 4,   // the text of the target file
-  choices = 5,  // what was decided in the compiler's place: a line for each
-  report = 6,   // JSON: placement and cost
+      3,         // raw: the program's constants, an NPU's first, then those that only the graph has
+  target = 4,    // the text of the target file
+  choices = 5,   // what was decided in the compiler's place: a line for each
+  report = 6,    // JSON: placement and cost
+  pictures = 7,  // how pictures become inputs: a line for each option
 };
-inline constexpr std::uint32_t section_count = 6;
+inline constexpr std::uint32_t section_count = 7;
 
 namespace bundle_layout {
 inline constexpr char magic[8] = {'L', 'S', 'B', 'U', 'N', 'D', 'L', 'E'};

@@ -19,6 +19,8 @@ ReadResult read_bundle_graph(const SharedBlob& file, const std::string& path) {
   ReadResult result;
   try {
     result.graph = decode_graph(bundle->section(Section::graph), bundle->constants());
+    if (const std::string_view text = bundle->text(Section::pictures); !text.empty())
+      result.pictures = parse_image_options(text);
   } catch (const Error& e) {
     fail(e.code(), path, ": ", e.what());
   }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/type.hpp"
@@ -26,6 +27,11 @@ struct ImageOptions {
   std::uint8_t border = 114;  // of letterbox
   bool operator==(const ImageOptions&) const = default;
 };
+
+/// What differs from the defaults, a line for each as the command line has it: "--mean 127\n".
+std::string print(const ImageOptions&);
+/// The other way round. Throws for anything else.
+ImageOptions parse_image_options(std::string_view);
 
 /// A picture: rows from the top, three bytes (red, green, blue) a pixel.
 struct Image {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/limits.hpp"
 #include "ir/graph.hpp"
+#include "read/image.hpp"
 
 namespace longshore {
 
@@ -42,6 +44,8 @@ struct ReadResult {
   std::vector<std::string> declared_inputs;
   /// Initialisers that are inputs, by name: defaults of kept inputs, values of the others.
   std::map<std::string, Tensor> defaults;
+  /// How a bundle wants pictures to be read, where that is not as is usual.
+  std::optional<ImageOptions> pictures;
 };
 
 /// A model file of any known format, told by its content. Throws Error, naming the file.

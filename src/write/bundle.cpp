@@ -101,6 +101,7 @@ std::vector<std::byte> bundle_bytes(const BundleContents& c) {
   if (!c.target.empty()) parts.push_back({Section::target, text_bytes(c.target)});
   if (!c.choices.empty()) parts.push_back({Section::choices, text_bytes(c.choices)});
   if (!c.report.empty()) parts.push_back({Section::report, text_bytes(c.report)});
+  if (!c.pictures.empty()) parts.push_back({Section::pictures, text_bytes(c.pictures)});
 
   const auto aligned = [](std::size_t n) { return (n + alignment - 1) / alignment * alignment; };
   std::vector<Entry> table;

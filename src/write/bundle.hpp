@@ -11,9 +11,10 @@ namespace longshore {
 struct BundleContents {
   Graph graph;  // the one that was compiled: optimised, perhaps quantised
   Program program;
-  std::string target;   // text of the target file; empty for the CPU
-  std::string choices;  // of compile/choices.hpp; may be empty
-  std::string report;   // JSON; may be empty
+  std::string target;    // text of the target file; empty for the CPU
+  std::string choices;   // of compile/choices.hpp; may be empty
+  std::string report;    // JSON; may be empty
+  std::string pictures;  // how they are read, of read/image.hpp; empty: as is usual
 };
 
 /// The bytes of the bundle: equal contents give equal bytes.

@@ -201,6 +201,50 @@ def bad_files(here, means, pictures, exact, rebuilder, numbers):
     check.that(done.returncode == 0 and "--mean" in done.stderr, "--mean beside numbers", done.stderr)
 
 
+def remembered(here, model):
+    """A bundle reads pictures as it was built to; what cannot be meant is said."""
+    random = numpy.random.default_rng(6)
+    folder = here / "photos"
+    folder.mkdir()
+    for i in range(8):
+        Image.fromarray(random.integers(0, 256, (32, 32, 3), dtype=numpy.uint8)).save(folder / f"{i}.png")
+    told = {}
+    for name, options in (("own", ["--mean", "10,20,30", "--std", "2", "--bgr"]), ("usual", []), ("bytes", ["--mean", "10", "--bgr", "--input-type", "u8", "--resize", "crop"])):
+        done = cli.run("build", model, "--target", "shore-1", "--calibrate", folder, *options, "-o", here / f"{name}.lsb")
+        check.that(done.returncode == 0, f"build {name}", done.stderr)
+        told[name] = json.loads(cli.run("inspect", here / f"{name}.lsb", "--json").stdout)["bundle"]["pictures"]
+    check.that(told == {"own": "--mean 10,20,30 --std 2 --bgr", "usual": None, "bytes": "--resize crop"}, "what bundles remember", told)
+    check.that("pictures     --mean 10,20,30 --std 2 --bgr" in cli.run("inspect", here / "own.lsb").stdout, "inspect shows it", told)
+    check.that(cli.run("build", here / "own.lsb", "--target", "rk3588-like", "-o", here / "again.lsb").returncode == 0
+               and "--bgr" in cli.run("inspect", here / "again.lsb").stdout, "a bundle made of a bundle", "it has forgotten")
+
+    def outputs(model, *options):
+        done = cli.run("run", here / model, "--input", folder / "3.png", *options, "--output-dir", here / "out")
+        check.that(done.returncode == 0, f"run {model} {options}", done.stderr)
+        return numpy.load(here / "out/y.npy"), done.stderr
+
+    numbers, said = outputs("own.lsb")
+    pixels = numpy.asarray(Image.open(folder / "3.png")).astype(float)[:, :, ::-1].transpose(2, 0, 1)
+    want = ((pixels - numpy.array([10, 20, 30]).reshape(3, 1, 1)) / 2).reshape(3, 2, 16, 2, 16).mean(axis=(2, 4)).reshape(1, 12)
+    check.that(abs(numbers - want).max() < 1 and "as the bundle says: --mean 10,20,30 --std 2 --bgr" in said, "a bundle's own numbers", (numbers, want, said))
+    other, said = outputs("own.lsb", "--std", "255")
+    check.that("take the place of the bundle's own: --mean 10,20,30" in said and abs(other - numbers).max() > 10, "options come first", said)
+    _, said = outputs("usual.lsb")
+    check.that("bundle" not in said, "nothing is said of what is usual", said)
+    _, said = outputs("usual.lsb", "--std", "1")
+    check.that("'x': 9" in said or "'x': 100 %" in said, "most of the input saturates", said)
+    _, said = outputs("usual.lsb", "--mean", "0.485,0.456,0.406", "--std", "0.229,0.224,0.225")
+    check.that("255 times" in said, "means of pixels from 0 to 1", said)
+    for name, more in (("own.lsb", []), ("usual.lsb", ["--std", "1"])):
+        done = cli.run("eval", here / name, "--data", folder, "--reference", here / "few.f32", *more)
+        check.that(done.returncode == 2, f"eval {name}: another number of records", done.stderr)
+    (here / "eight.f32").write_bytes(bytes(12 * 4 * 8))
+    done = cli.run("eval", here / "usual.lsb", "--data", folder, "--reference", here / "eight.f32", "--std", "1")
+    check.that(done.returncode == 0 and "lies beyond" in done.stderr, "eval warns of saturation", done.stderr)
+    done = cli.run("eval", here / "own.lsb", "--data", folder, "--reference", here / "eight.f32")
+    check.that(done.returncode == 0 and "as the bundle says" in done.stderr and "lies beyond" not in done.stderr, "eval reads as the bundle says", done.stderr)
+
+
 def beside_the_checkout():
     """Float runs of models that others trained give the outputs that ONNX Runtime gave: so the inputs are read as they were."""
     if SHARED is None:
@@ -218,5 +262,6 @@ with tempfile.TemporaryDirectory() as folder:
     rebuilder, numbers = without_labels(here)
     folders(here, means)
     bad_files(here, means, pictures, exact, rebuilder, numbers)
+    remembered(here, means)
 beside_the_checkout()
 sys.exit(check.finish())

@@ -29,7 +29,7 @@ namespace {
 struct Options {
   ModelOptions model;
   std::vector<std::string> without, force, set, apply;
-  ImageOptions image;
+  PictureOptions image;
   CalibrateOptions calibrate;
   InputFormat format;
   std::string target = "cpu", sram_cap, optimize, out, trace, timeline, markdown, dump, write_model,
@@ -107,6 +107,7 @@ compile::Options compile_options(const Options& o) {
   if (!o.optimize.empty()) compile::choose(options, "--optimize", o.optimize);
   options.input_format = o.format;
   options.pictures = o.image;
+  warn_of_small_means(o.image);
   set_calibration(options, o.calibrate, o.image, 0);
   return options;
 }

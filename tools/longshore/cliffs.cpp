@@ -27,7 +27,7 @@ using compile::Varied;
 
 struct Options {
   ModelOptions model;
-  ImageOptions image;
+  PictureOptions image;
   CalibrateOptions calibrate;
   std::string target, vary;
   std::vector<std::string> set;

@@ -35,6 +35,10 @@ const Option& Option::excludes(const Option& other) const {
   return option_->excludes(other.option_), *this;
 }
 
+const Option& Option::notes(bool& given) const {
+  return option_->each([&given](const std::string&) { given = true; }), *this;
+}
+
 const Option& Option::show_default() const { return option_->capture_default_str(), *this; }
 
 const Option& Option::one_at_a_time() const { return option_->allow_extra_args(false), *this; }

@@ -30,6 +30,8 @@ class Option {
   const Option& not_empty() const;
   const Option& excludes(const Option&) const;
   const Option& show_default() const;
+  /// `given` becomes true where the option is there.
+  const Option& notes(bool& given) const;
   /// May be given several times, with one value each: what follows the value is no second one.
   const Option& one_at_a_time() const;
   template <class Number>

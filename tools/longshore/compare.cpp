@@ -60,7 +60,8 @@ Samples samples_for(const Options& o, const ReadResult& model,
            model.graph.inputs.size());
     DatasetRequest request;
     request.input = model.graph[model.graph.inputs[0]].type;
-    request.read_file = [image = o.inputs.image](const std::string& file, const TensorType& type) {
+    request.read_file = [image = pictures_for(model, o.inputs.image)](const std::string& file,
+                                                                      const TensorType& type) {
       return read_input(file, type, image);
     };
     const Dataset data = open_dataset(o.data, request);
@@ -108,8 +109,9 @@ int finish(const Options& o, const CompareReport& report) {
 }
 
 /// The CPU's kernels against the reference, node by node or as a whole.
-int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph) {
-  const Samples samples = samples_for(o, model);
+int compare_cpu(const Options& o, const ReadResult& model, const Graph& graph,
+                const compile::Samples* calibration = nullptr) {
+  const Samples samples = samples_for(o, model, calibration);
   const bool single = o.feed == "single";
   Comparison comparison(graph, single ? Strictness::op_bounds : Strictness::outputs);
   Progress progress("comparing");
@@ -232,12 +234,11 @@ int run(const Options& o) {
   set_calibration(options, o.calibrate, o.inputs.image, 0);
   const compile::Compiled c = compile_shown(options);
   warn_of_unused(o.calibrate, c);
-  if (c.quantised_here && o.on == "auto") {
-    std::optional<compile::Samples> calibration;
-    if (options.samples) calibration = options.samples(c.optimised);
-    return compare_codes(o, model, c, calibration ? &*calibration : nullptr);
-  }
-  return compare_cpu(o, model, c.graph);
+  std::optional<compile::Samples> calibration;
+  if (options.samples && c.quantised_here) calibration = options.samples(c.optimised);
+  const compile::Samples* samples = calibration ? &*calibration : nullptr;
+  if (c.quantised_here && o.on == "auto") return compare_codes(o, model, c, samples);
+  return compare_cpu(o, model, c.graph, samples);
 }
 
 std::function<int()> setup(CommandLine& app) {

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "command_line.hpp"
+#include "saturated.hpp"
 
 namespace longshore {
 namespace {
@@ -53,6 +54,8 @@ ModelEngine::ModelEngine(const EngineOptions& o) : path_(o.model.path) {
       if (model.graph[v].name == name) model.defaults.try_emplace(name, zeros(model.graph[v].type));
   inputs_ = make_inputs(model, o.inputs);
   with_file(path_, [&] { load(o, model); });
+  for (std::size_t i = 0; i < inputs_.size() && !o.inputs.inputs.empty(); i++)
+    warn_of_saturated(graph_, graph_.inputs[i], std::span(&inputs_[i], 1));
   for (const Tensor& t : inputs_) views_.push_back(t.view());
 }
 

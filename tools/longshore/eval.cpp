@@ -18,6 +18,7 @@
 #include "model_options.hpp"
 #include "progress.hpp"
 #include "run/context.hpp"
+#include "saturated.hpp"
 
 namespace longshore::commands {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 struct Options {
   ModelOptions model;
   CalibrateOptions calibrate;
-  ImageOptions image;
+  PictureOptions image;
   std::string data, on = "auto", precision, reference, labels;
   std::size_t limit = 0, first = 0;  // 0: all
   int threads = 0;
@@ -89,14 +90,17 @@ double percent(std::size_t part, std::size_t all) {
 }
 
 /// The data set of --data; what was asked for and can do nothing is said.
-Dataset open_data(const Options& o, const TensorType& input) {
+Dataset open_data(const Options& o, const ReadResult& model, const TensorType& input) {
   DatasetRequest request;
   request.training = o.training;
   request.input = input;
   request.labels = read_labels(o.labels);
   if (!o.labels.empty() && request.labels.empty())
     fail(Code::bad_argument, "--labels ", o.labels, ": expected a line for each class, found none");
-  request.read_file = [image = o.image](const std::string& file, const TensorType& type) {
+  const bool reads_pictures = !names_dataset(o.data);
+  ImageOptions image = o.image;
+  if (reads_pictures) image = pictures_for(model, o.image);
+  request.read_file = [image](const std::string& file, const TensorType& type) {
     return read_input(file, type, image);
   };
   Dataset data = open_dataset(o.data, request);
@@ -109,8 +113,7 @@ Dataset open_data(const Options& o, const TensorType& input) {
          ": expected --compare-float, or --reference FILE, to hold answers against");
   if (!o.labels.empty() && data.named_classes.empty())
     warn("--labels changes nothing: it says what folders with names mean, and there are none");
-  if (!(o.image == ImageOptions{}) && names_dataset(o.data) &&
-      std::ranges::all_of(o.calibrate.sources, names_dataset))
+  if (o.image.given && !reads_pictures && std::ranges::all_of(o.calibrate.sources, names_dataset))
     warn(str("--mean, --std and what else is said of pictures change nothing: ", data.name,
              " says itself what numbers its samples are"));
   return data;
@@ -205,7 +208,7 @@ int run(const Options& o) {
   const Graph plain = bundle ? model.graph : compile_shown(options).graph;
   const TensorType input = plain[plain.inputs[0]].type;
   const TensorType output = plain[plain.outputs.at(0)].type;
-  const Dataset data = open_data(o, input);
+  const Dataset data = open_data(o, model, input);
   if (const std::optional<std::size_t> scores = known_elements(output); scores && data.label)
     check_classes(data, *scores);
   const std::size_t first = o.first > 0 ? o.first : data.count;
@@ -250,6 +253,10 @@ int run(const Options& o) {
     warn(was_quantised ? "--calibrate changes nothing: the model came quantised"
                        : "--calibrate changes nothing without --precision int8, int16 or int16x16");
   }
+  std::vector<Tensor> some;
+  for (std::size_t i = 0; i < std::min<std::size_t>(picked.size(), 16); i++)
+    some.push_back(data.input(picked[i], input));
+  warn_of_saturated(graph, graph.inputs[0], some);
   Progress progress("evaluating");
   const Accuracy a = measure_accuracy(
       data, {.picked = picked,

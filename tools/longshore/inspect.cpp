@@ -100,6 +100,7 @@ struct BundleFacts {
   std::string target;
   std::size_t steps = 0, instructions = 0;
   std::uint64_t arena_bytes = 0, constants_bytes = 0, file_bytes = 0;
+  std::string pictures;  // how they are read: options, a space between
 };
 
 std::optional<BundleFacts> bundle_facts(const std::string& path) {
@@ -112,6 +113,9 @@ std::optional<BundleFacts> bundle_facts(const std::string& path) {
   f.arena_bytes = file->program.arena_bytes;
   f.constants_bytes = file->bundle.constants()->size();
   f.file_bytes = std::filesystem::file_size(path);
+  f.pictures = file->bundle.text(Section::pictures);
+  if (!f.pictures.empty()) f.pictures.pop_back();
+  std::ranges::replace(f.pictures, '\n', ' ');
   return f;
 }
 
@@ -121,6 +125,7 @@ void show(const BundleFacts& b) {
             << b.instructions << " NPU instructions, arena "
             << shown_count(static_cast<double>(b.arena_bytes)) << "B, constants "
             << shown_count(static_cast<double>(b.constants_bytes)) << "B\n";
+  if (!b.pictures.empty()) std::cout << "  pictures     " << b.pictures << "\n";
 }
 
 void show(const Options& o, const ReadResult& model, const Facts& f) {
@@ -203,7 +208,8 @@ int run(const Options& o) {
                  {"instructions", bundle->instructions},
                  {"arena_bytes", bundle->arena_bytes},
                  {"constants_bytes", bundle->constants_bytes},
-                 {"file_bytes", bundle->file_bytes}};
+                 {"file_bytes", bundle->file_bytes},
+                 {"pictures", bundle->pictures.empty() ? Json() : Json(bundle->pictures)}};
   print_json({{"file", o.model.path},
               {"bundle", in_bundle},
               {"runnable", true},

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iostream>
 
 #include "base/error.hpp"
 #include "compile/samples.hpp"
 #include "command_line.hpp"
+#include "progress.hpp"
 #include "tensor/visit.hpp"
 
 namespace longshore {
@@ -113,32 +115,61 @@ void add_model_options(CommandLine& app, ModelOptions& o) {
       .one_at_a_time();
 }
 
-void add_image_options(CommandLine& app, ImageOptions& o) {
+void add_image_options(CommandLine& app, PictureOptions& o) {
   using Layout = ImageOptions::Layout;
   using Resize = ImageOptions::Resize;
   const char* group = "Pictures";
   app.add_numbers("--mean", o.mean,
                   "Subtracted from pixels (0 to 255): one number, or one for each channel; 0")
+      .notes(o.given)
       .group(group);
-  app.add_numbers("--std", o.std, "Pixels are then divided by it; 255").group(group);
+  app.add_numbers("--std", o.std, "Pixels are then divided by it; 255").notes(o.given).group(group);
   app.add_choice<Layout>(
          "--layout", o.layout,
          {{"auto", Layout::automatic}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}},
          "auto, nchw or nhwc")
+      .notes(o.given)
       .group(group);
-  const Option bgr =
-      app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red").group(group);
+  const Option bgr = app.add_flag("--bgr", o.bgr, "Channels in the order blue, green, red")
+                         .notes(o.given)
+                         .group(group);
   app.add_flag("--rgb", "Channels in the order red, green, blue (the default)")
       .excludes(bgr)
+      .notes(o.given)
       .group(group);
   app.add_choice<Resize>(
          "--resize", o.resize,
          {{"stretch", Resize::stretch}, {"crop", Resize::crop}, {"letterbox", Resize::letterbox}},
          "stretch, crop or letterbox; always bilinear, antialiased when shrinking")
+      .notes(o.given)
       .group(group);
   app.add_option("--crop-fraction", o.crop_fraction, "The part of the crop that is kept; 1")
       .range(0.01, 1.0)
+      .notes(o.given)
       .group(group);
+}
+
+ImageOptions pictures_for(const ReadResult& model, const PictureOptions& o) {
+  warn_of_small_means(o);
+  if (!model.pictures) return o;
+  std::string own = print(*model.pictures);
+  std::ranges::replace(own, '\n', ' ');
+  own.pop_back();
+  if (o.given) {
+    warn("options for pictures take the place of the bundle's own: " + own);
+    return o;
+  }
+  Progress::clear();
+  std::cerr << "longshore: pictures are read as the bundle says: " << own << std::endl;
+  return *model.pictures;
+}
+
+void warn_of_small_means(const PictureOptions& o) {
+  const float most = *std::ranges::max_element(o.mean), least = *std::ranges::min_element(o.mean);
+  if (least >= 0 && most > 0 && most < 1)
+    warn(str("--mean: ", most,
+             " and less are means of pixels from 0 to 1; --mean and --std are for "
+             "pixels from 0 to 255: 255 times as large"));
 }
 
 void add_input_options(CommandLine& app, InputOptions& o) {
@@ -247,6 +278,8 @@ std::vector<Tensor> make_inputs(const ReadResult& model, const InputOptions& o) 
   const std::vector<std::string> names = input_names(g);
   std::map<std::string, Tensor> given;
   std::size_t next = 0;
+  ImageOptions pictures = o.image;
+  if (!o.inputs.empty()) pictures = pictures_for(model, o.image);
   for (const std::string& text : o.inputs) {
     auto [name, file] = split_name(text, names);
     std::error_code ignored;
@@ -264,7 +297,7 @@ std::vector<Tensor> make_inputs(const ReadResult& model, const InputOptions& o) 
       fail(Code::bad_argument, "--input: input '", name, "' is given twice");
     const auto v =
         g.inputs[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
-    given[name] = read_input(file, g[v].type, o.image);
+    given[name] = read_input(file, g[v].type, pictures);
   }
   std::vector<Tensor> out;
   std::vector<std::string> missing;

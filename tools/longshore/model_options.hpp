@@ -27,18 +27,27 @@ struct ModelOptions {
   std::vector<std::string> input_values;  // NAME=V
 };
 
+struct PictureOptions : ImageOptions {
+  bool given = false;  // some of them were on the command line
+};
+
 struct InputOptions {
   std::vector<std::string> inputs;  // [NAME=]FILE
-  ImageOptions image;
+  PictureOptions image;
   std::uint64_t seed = 1;  // of random data
 };
 
 /// MODEL, --dim NAME=N, --shape NAME=N,N,... and --input-value NAME=V.
 void add_model_options(CommandLine&, ModelOptions&);
 /// --mean, --std, --layout, --rgb, --bgr, --resize, --crop-fraction: how pictures become inputs.
-void add_image_options(CommandLine&, ImageOptions&);
+void add_image_options(CommandLine&, PictureOptions&);
 /// --input [NAME=]FILE, --seed, and the image options.
 void add_input_options(CommandLine&, InputOptions&);
+
+/// How pictures are read: as the options say, else as the bundle does, which is told on stderr.
+ImageOptions pictures_for(const ReadResult&, const PictureOptions&);
+/// Warns of numbers that are meant for pixels from 0 to 1.
+void warn_of_small_means(const PictureOptions&);
 
 /// What compile::read takes. A value is a number, numbers with commas between, or a .npy or .pb
 /// file; it takes the type of the input and its dims, where these hold as many elements. An input

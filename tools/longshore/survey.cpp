@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  ImageOptions image;
+  PictureOptions image;
   CalibrateOptions calibrate;
   std::vector<std::string> targets, set;
   bool json = false;
