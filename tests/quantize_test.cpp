@@ -441,9 +441,7 @@ TEST(Quantize, UnreadableSamplesAreListed) {
   }
 }
 
-TEST(Quantize, WarnsOfFewSamplesAndOfOneThatStandsOut) {
-  EXPECT_THAT(quantised(small_net, {}, 3).report.warnings,
-              testing::Contains(HasSubstr("only 3 calibration samples")));
+TEST(Quantize, WarnsOfASampleThatStandsOut) {
   const Graph g = parse(small_net);
   std::vector<std::vector<Tensor>> samples = random_samples(g, 20);
   std::vector<float> loud(samples[4][0].values<float>().begin(),

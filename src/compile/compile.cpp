@@ -196,6 +196,7 @@ class Compiler {
           "no --calibrate: RANDOM data stands in for samples; the quantised model's accuracy is "
           "meaningless");
     try {
+      if (o_.lint && !c_.random_calibration) lint(data);
       c_.graph = longshore::quantize(c_.optimised, data, options, &c_.quantisation);
     } catch (const UnusableSample& bad) {
       fail(Code::bad_argument, bad.text);
@@ -207,6 +208,12 @@ class Compiler {
       c_.warnings.push_back(u.why.find(u.name) == std::string::npos ? u.name + ": " + u.why
                                                                     : u.why);
     tell(Stage::quantise, 1);
+  }
+
+  void lint(const Calibration& data) {
+    c_.findings = longshore::lint(c_.imported, c_.optimised, data);
+    for (const Finding& f : c_.findings)
+      if (f.error) fail(Code::bad_argument, text(f), "; --no-lint calibrates all the same");
   }
 
   /// A node that --force names and the graph lacks is an error, or passed over.

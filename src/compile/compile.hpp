@@ -11,6 +11,7 @@
 #include "compile/source.hpp"
 #include "lower/lower.hpp"
 #include "plan/plan.hpp"
+#include "quantize/lint.hpp"
 #include "quantize/quantize.hpp"
 #include "read/input_format.hpp"
 #include "run/context.hpp"
@@ -72,6 +73,8 @@ struct Options {
   std::optional<Rounding> rounding;
   /// Empty: random data, which `Compiled::random_calibration` says.
   SamplesFor samples;
+  /// Looks at these samples first (quantize/lint.hpp): a finding that is an error stops.
+  bool lint = true;
   /// How programs are given pictures, and the numbers that bytes stand for. Samples are floats.
   InputFormat input_format;
   ImageOptions pictures;
@@ -110,6 +113,7 @@ struct Compiled {
   bool was_quantised = false;   // before it came here
   bool quantised_here = false;  // by the stage quantise
   bool random_calibration = false;
+  std::vector<Finding> findings;  // of what is wrong with the samples
   QuantizeReport quantisation;
   plan::Plan plan;  // for a target without NPU only its placement
   Program program;

@@ -109,6 +109,7 @@ Options options_for(Options options, const Compiled& c, Graph graph) {
   options.model = c.model;
   options.model->graph = std::move(graph);
   options.first = Stage::import;
+  options.lint = false;  // the samples are the same
   return options;
 }
 
@@ -286,7 +287,9 @@ Compiled compile_changed(Options options, const std::vector<std::string>& names)
       if (round == 0 && name != "all" && name != "exact" && !used.contains(name)) refuse(c, name);
     if (!any) break;
     options = options_for(std::move(options), c, std::move(graph));
+    std::vector<Finding> findings = std::move(c.findings);
     c = compile(options);
+    c.findings = std::move(findings);
   }
   return c;
 }

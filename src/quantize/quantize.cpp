@@ -93,9 +93,6 @@ class Quantiser {
     if (!report_.unreadable.empty())
       warn(str(report_.unreadable.size(), " of ", calibration_.count,
                " calibration samples cannot be read and were left out"));
-    if (report_.samples < few_samples)
-      warn(str("only ", report_.samples, " calibration samples; ranges from fewer than ",
-               few_samples, " are seldom right"));
   }
 
   /// Add(scores, mask) that only a Softmax reads: the codes are for the scores, and what is masked

@@ -132,6 +132,9 @@ Json to_json(const compile::Compiled& c) {
               {"unpriced_nodes", std::ranges::count_if(p.nodes, unpriced)},
               {"arena_bytes", c.program.arena_bytes},
               {"random_calibration", c.random_calibration}};
+  for (const Finding& f : c.findings)
+    out["calibration_findings"].push_back(
+        {{"check", f.check}, {"what", f.what}, {"evidence", f.evidence}, {"remedy", f.remedy}});
   if (const std::optional<Mixed>& m = c.quantisation.mixed) {
     const auto near = [](const Nearness& n, double us) {
       return Json{{"db", n.db()}, {"drop_percent", n.drop_percent()}, {"ms", us * 1e-3}};

@@ -162,6 +162,9 @@ void add_calibrate_options(CommandLine& app, CalibrateOptions& o) {
   app.add_option("--calibrate-limit", o.limit, "Samples that are used; 500")
       .range(std::size_t{1}, std::size_t{1} << 24)
       .group(group);
+  app.add_flag("--lint,!--no-lint", o.lint,
+               "Looks first whether the samples are what the model wants; on")
+      .group(group);
   std::vector<std::string> names;
   for (const Calibrator* c : calibrators::all()) names.emplace_back(c->name);
   app.add_option("--calibrator", o.quantize.calibrator, "How the ranges of activations are chosen")
@@ -274,6 +277,7 @@ void set_calibration(compile::Options& to, const CalibrateOptions& o, const Imag
     to.numbers.precisions.push_back(node_precision(text));
   to.rounding = o.rounding;
   to.threads = thread_count(threads);
+  to.lint = o.lint;
   if (o.sources.empty() && fallback.empty()) return;
   to.samples = [o, image, fallback](const Graph& g) {
     return open_samples(g, o.sources.empty() ? std::vector<std::string>{fallback} : o.sources,
@@ -288,6 +292,7 @@ compile::Compiled compile_shown(compile::Options options, const std::vector<std:
       apply.empty() ? compile::compile(options) : compile::compile_changed(options, apply);
   if (reads)
     for (const std::string& w : out.model.warnings) warn(options.source.path + ": " + w);
+  for (const Finding& f : out.findings) warn(text(f));
   for (const std::string& w : out.warnings) warn(w);
   return out;
 }

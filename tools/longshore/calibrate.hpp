@@ -15,6 +15,7 @@ namespace longshore {
 struct CalibrateOptions {
   std::vector<std::string> sources;  // [NAME=]PATH
   std::size_t limit = 500;           // samples that are used
+  bool lint = true;                  // looks at them first
   std::optional<Rounding> rounding;  // absent: as the target has it
   std::string precision;             // of --precision, where the command has it; empty: int8
   std::vector<std::string> node_precisions;  // NAME=int8, int16 or int16x16

@@ -56,6 +56,7 @@ std::vector<Row> built(const Options& o, const std::vector<Target>& targets) {
     if (ready == quantised.end()) {
       options.source = source_of(o.model);
       options.last = compile::Stage::quantise;
+      options.lint = o.calibrate.lint && quantised.empty();  // once: the samples are the same
       compile::Compiled c = compile_shown(options);
       if (quantised.empty()) warn_of_unused(o.calibrate, c);
       ReadResult model = std::move(c.model);
