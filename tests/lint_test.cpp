@@ -177,7 +177,7 @@ TEST(Lint, FindsChannelsAtTheWrongEnd) {
   EXPECT_THAT(found(colour_net, samples), ElementsAre("layout"));
 }
 
-/// Says in training x had a mean of 0.5 and a variance of 0.08, which boxes have.
+/// Says that x had a mean of 0.5 and a variance of 0.04 in training, about what boxes have.
 constexpr const char* norm_net = R"((x: f32[1,1,16,16]) {
   a = Identity(x)
   n = BatchNormalization(a, f32[1]{1}, f32[1]{0}, f32[1]{0.5}, f32[1]{0.04})
@@ -201,6 +201,23 @@ TEST(Lint, NormalisationsTellTheRange) {
   EXPECT_EQ(f[0].check, "preprocessing");
   EXPECT_THAT(f[0].what, HasSubstr("0..255, and the model seems to want 0..1"));
   EXPECT_THAT(f[0].remedy, HasSubstr("--mean 0 --std 255"));
+}
+
+TEST(Lint, NormalisationsThatNothingExplainsAreAnotherDomain) {
+  EXPECT_THAT(found(R"((x: f32[1,1,16,16]) {
+    a = Identity(x)
+    n = BatchNormalization(a, f32[1]{1}, f32[1]{0}, f32[1]{-50}, f32[1]{0.04})
+    r = Relu(n)  s = Relu(r)  t = Relu(s)  u = Relu(t)  y = Relu(u) return y })",
+                    many(20, [](std::size_t i) { return boxes(i); })),
+              ElementsAre("other_domain"));
+}
+
+TEST(Lint, FindsOneClass) {
+  // Class 1 whatever comes.
+  EXPECT_THAT(found(R"((x: f32[1,1,16,16]) { m = GlobalAveragePool(x) f = Flatten(m)
+                      g = Mul(f, f32[1,3]{0, 0.1, 0}) y = Add(g, f32[1,3]{0, 9, 0}) return y })",
+                    many(20, [](std::size_t i) { return boxes(i); })),
+              ElementsAre("one_class"));
 }
 
 TEST(Lint, AgreementIsMutualInformation) {

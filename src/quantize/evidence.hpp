@@ -11,10 +11,13 @@
 
 namespace longshore {
 
+/// For each sample the probabilities of the classes.
+using Probabilities = std::vector<std::vector<float>>;
+
 /// A classifier's answers to samples, as probabilities: to each as it is, moved a little and, where
 /// it matters, mirrored.
 struct Answers {
-  std::vector<std::vector<float>> as_is, moved, mirrored;
+  Probabilities as_is, moved, mirrored;
 };
 
 /// How much the answer to a sample says about that to the same one moved or mirrored, in nats:

@@ -26,7 +26,7 @@ std::optional<Finding> find(const LintView& v) {
       .what = "the calibration samples are blurred, or were enlarged",
       .evidence =
           fmt::format("even in the sharpest tenth of {} samples neighbours differ by {:.2f} "
-                      "of what pixels two apart do; sharp pictures are above {:.2f}, a "
+                      "of what pixels two apart do; sharp pictures are above {:.3g}, a "
                       "plain ramp is at 0.25",
                       sharpness.size(), *tenth, soft),
       .remedy = "give pictures that are as sharp as those that will come: reduced, not enlarged"};

@@ -8,7 +8,8 @@ namespace longshore::checks {
 namespace {
 
 std::optional<Finding> find(const LintView& v) {
-  const bool all = !v.samples.empty() &&
+  const bool all = v.samples.size() > 1 &&  // of one alone few_samples tells
+
                    std::ranges::all_of(v.samples, [](const SampleFacts& s) { return s.constant; });
   if (!all) return {};
   return Finding{.error = true,
