@@ -114,6 +114,7 @@ class Search {
   Graph run(QuantizeReport& report) {
     Mixed told{.wanted_db = wanted_db_, .max_drop = max_drop_};
     Choice best = made({});
+    options_.equalise = !best.report.equalised.empty();  // or it was found to be no gain
     told.before = best.near;
     told.before_us = best.us;
     told.nodes = all_names(best).size();

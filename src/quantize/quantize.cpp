@@ -625,6 +625,31 @@ class Quantiser {
   std::map<Coded, ValueId> codes_;
 };
 
+/// Samples on which a graph with and one without equalisation are compared.
+constexpr std::size_t most_for_guard = 32;
+
+/// What equalisation expects of each value's noise is not what the outputs see of it: where they
+/// are nearer to float's without it, it is left out.
+Graph guarded(const Graph& g, const Calibration& calibration, const QuantizeOptions& options,
+              QuantizeReport& report) {
+  const QuantizeReport before = report;
+  Graph with = Quantiser(g, calibration, options, report).run();
+  if (report.equalised.empty()) return with;
+  QuantizeOptions plain = options;
+  plain.equalise = false;
+  QuantizeReport other = before;
+  Graph without = Quantiser(g, calibration, plain, other).run();
+  Calibration first = calibration;
+  first.progress = {};
+  first.count = std::min(first.count, most_for_guard);
+  const Outputs want = observe_outputs(g, first);
+  const double noise_with = nearness(g, want, observe_outputs(with, first)).noise,
+               noise_without = nearness(g, want, observe_outputs(without, first)).noise;
+  if (noise_with <= noise_without) return with;
+  report = std::move(other);
+  return without;
+}
+
 }  // namespace
 
 Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOptions& options,
@@ -633,7 +658,7 @@ Graph quantize(const Graph& g, const Calibration& calibration, const QuantizeOpt
   QuantizeReport& to = report ? *report : local;
   if (options.min_sqnr_db > 0 || options.max_drop > 0)
     return quantize_mixed(g, calibration, options, to);
-  return Quantiser(g, calibration, options, to).run();
+  return guarded(g, calibration, options, to);
 }
 
 }  // namespace longshore

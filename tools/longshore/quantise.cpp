@@ -22,7 +22,7 @@ namespace {
 struct Options {
   ModelOptions model;
   CalibrateOptions calibrate;
-  ImageOptions image;
+  PictureOptions image;
   std::string target, out;
   int threads = 0;
   bool unsigned_bytes = false, json = false;
@@ -64,6 +64,7 @@ int run(const Options& o) {
   options.last = compile::Stage::quantise;
   options.quantise = compile::Quantise::always;
   if (!o.target.empty()) options.target = load_target(o.target);
+  warn_of_small_means(o.image);
   set_calibration(options, o.calibrate, o.image, o.threads);
   const compile::Compiled c = compile_shown(options);
   warn_of_unused(o.calibrate, c);
