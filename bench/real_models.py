@@ -5,7 +5,7 @@
 
 Each OPTIONS is one word of the shell, options of `build`: "" (the default), "--no-equalise", "--precision int16", "--min-sqnr 18". Models are
 those that script/models got; 40 samples made here calibrate them, others are compared. MiniLM: the mean cosine of the mean of the last hidden
-states of 8 sentences of random tokens, padded to 32 or 32 long. PP-OCR: of 20 lines, words of the README in DejaVu fonts, how many are read as
+states of 8 sentences of random tokens, padded to 32 or 32 long. PP-OCR: of 20 lines, words of the licence in DejaVu fonts, how many are read as
 float reads them, and the SQNR of the outputs.
 """
 import argparse
@@ -96,7 +96,7 @@ def read(scores):
 
 def recognition(target, options):
     model, rng = MODELS / "ppocr4_rec.onnx", random.Random(5)
-    words = [w for w in re.findall(r"[A-Za-z0-9.,-]+", (ROOT / "README.md").read_text()) if 2 < len(w) < 12]
+    words = [w for w in re.findall(r"[A-Za-z0-9.,-]+", (ROOT / "LICENSE").read_text()) if 2 < len(w) < 12]
     samples, tests = ([{"x": line(words, rng)} for _ in range(count)] for count in (CALIBRATED, 20))
     session = onnxruntime.InferenceSession(model)
     output = session.get_outputs()[0].name

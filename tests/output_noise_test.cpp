@@ -23,10 +23,9 @@ TEST(OutputNoise, NearnessByHand) {
   const Graph g = parse("(x: f32[1,3]) { y = Relu(x) z = Neg(x) return y, z }");
   // Logits 2, 1, 0 are 0.6652, 0.2447 and 0.0900 of probability.
   const Outputs want = {{0, {{2, 1, 0}, {3, 4, 0}}}};
-  const Outputs same = want;
-  EXPECT_EQ(nearness(g, want, same).noise, 0);
-  EXPECT_EQ(nearness(g, want, same).db(), 300);
-  EXPECT_EQ(nearness(g, want, same).drop_percent(), 0);
+  EXPECT_EQ(nearness(g, want, want).noise, 0);
+  EXPECT_EQ(nearness(g, want, want).db(), 300);
+  EXPECT_EQ(nearness(g, want, want).drop_percent(), 0);
   // Squares 1 of 5, and nothing of 25.
   const Nearness n = nearness(g, want, {{0, {{2, 2.5f, 0}, {3, 4, 0}}}});
   EXPECT_DOUBLE_EQ(n.noise, 2.25 / 5);

@@ -74,7 +74,7 @@ double convert_us(const TensorType& from, const TensorType& to, const Target& ta
 
 }  // namespace
 
-WidthCosts width_costs(std::function<plan::Plan(const Graph&)> plan) {
+WidthCosts width_costs(const std::function<plan::Plan(const Graph&)>& plan) {
   WidthCosts out;
   out.us = [plan](const Graph& g) { return lower::predicted_ns(plan(g)) * 1e-3; };
   out.prices = [plan](const Graph& narrow, const Graph& wide) {

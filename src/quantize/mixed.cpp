@@ -33,7 +33,8 @@ std::string plain_name(const std::string& name) {
 /// The layers of a narrow graph, what lies between them, and what it takes to widen them.
 class Layers {
  public:
-  Layers(const Graph& narrow, const QuantizeReport& report, WidthPrices prices) : g_(narrow) {
+  Layers(const Graph& narrow, const QuantizeReport& report, const WidthPrices& prices)
+      : g_(narrow) {
     std::map<std::string, std::vector<std::string>> clamps;  // by what they were given
     for (const auto& [made, given] : report.absorbed) clamps[given].push_back(made);
     std::map<std::string, std::size_t> layer_of;
@@ -118,7 +119,7 @@ class Search {
     told.before = best.near;
     told.before_us = best.us;
     told.nodes = all_names(best).size();
-    if (!enough(best.near)) best = widened(std::move(best), told);
+    if (!enough(best.near)) best = widened(best, told);
     told.after = best.near;
     told.after_us = best.us;
     told.wide = std::move(best.wide);
@@ -193,7 +194,7 @@ class Search {
     return a.wide.size() < b.wide.size();
   }
 
-  Choice widened(Choice narrow, Mixed& told) {
+  Choice widened(const Choice& narrow, Mixed& told) {
     Choice best = made(all_names(narrow));
     told.all = best.near;
     told.all_us = best.us;

@@ -106,7 +106,7 @@ compile::Options compile_options(const Options& o) {
   if (!o.sram_cap.empty()) compile::choose(options, "--sram-cap", o.sram_cap);
   if (!o.optimize.empty()) compile::choose(options, "--optimize", o.optimize);
   options.input_format = o.format;
-  options.pictures = o.image;
+  options.pictures = o.image.image();
   warn_of_small_means(o.image);
   set_calibration(options, o.calibrate, o.image, 0);
   return options;

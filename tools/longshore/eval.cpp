@@ -98,7 +98,7 @@ Dataset open_data(const Options& o, const ReadResult& model, const TensorType& i
   if (!o.labels.empty() && request.labels.empty())
     fail(Code::bad_argument, "--labels ", o.labels, ": expected a line for each class, found none");
   const bool reads_pictures = !names_dataset(o.data);
-  ImageOptions image = o.image;
+  ImageOptions image = o.image.image();
   if (reads_pictures) image = pictures_for(model, o.image);
   request.read_file = [image](const std::string& file, const TensorType& type) {
     return read_input(file, type, image);

@@ -151,13 +151,13 @@ void add_image_options(CommandLine& app, PictureOptions& o) {
 
 ImageOptions pictures_for(const ReadResult& model, const PictureOptions& o) {
   warn_of_small_means(o);
-  if (!model.pictures) return o;
+  if (!model.pictures) return o.image();
   std::string own = print(*model.pictures);
   std::ranges::replace(own, '\n', ' ');
   own.pop_back();
   if (o.given) {
     warn("options for pictures take the place of the bundle's own: " + own);
-    return o;
+    return o.image();
   }
   Progress::clear();
   std::cerr << "longshore: pictures are read as the bundle says: " << own << std::endl;
@@ -278,7 +278,7 @@ std::vector<Tensor> make_inputs(const ReadResult& model, const InputOptions& o) 
   const std::vector<std::string> names = input_names(g);
   std::map<std::string, Tensor> given;
   std::size_t next = 0;
-  ImageOptions pictures = o.image;
+  ImageOptions pictures = o.image.image();
   if (!o.inputs.empty()) pictures = pictures_for(model, o.image);
   for (const std::string& text : o.inputs) {
     auto [name, file] = split_name(text, names);

@@ -29,6 +29,7 @@ struct ModelOptions {
 
 struct PictureOptions : ImageOptions {
   bool given = false;  // some of them were on the command line
+  const ImageOptions& image() const { return *this; }
 };
 
 struct InputOptions {
